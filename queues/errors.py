@@ -1,0 +1,45 @@
+"""What can go wrong while a queue is read or written, each with a text fit for a user."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+class QueueError(Exception):
+    """A failure that a page can show: `str(error)` says what happened and what to do.
+
+    The text never holds a password: it is built from host, port and database number only.
+    """
+
+
+class Unreachable(QueueError):
+    """The source does not answer. `since` is when that began, where it is known (aware, UTC)."""
+
+    def __init__(self, message: str, *, source: str, since: datetime | None = None) -> None:
+        super().__init__(message)
+        self.source = source
+        self.since = since
+
+
+class NotFound(QueueError):
+    """No such source, queue, job or field."""
+
+
+class WrongState(QueueError):
+    """The job or queue is not in the state that was asked for."""
+
+
+class Unsupported(QueueError):
+    """This backend, or this server, cannot do what was asked for; the text says why."""
+
+
+class NotPermitted(QueueError):
+    """The server forbids a command to our user (ACL, managed Redis)."""
+
+
+class LimitExceeded(QueueError):
+    """The request asks for more than one call may read or write; the text names the limit."""
+
+
+class BadInput(QueueError):
+    """A value given by the user cannot be used; the text says what was expected."""

@@ -1,0 +1,55 @@
+"""Names and ids as exact bytes: how they stand in a URL, in the database, and before eyes."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+_PLAIN = re.compile(rb"[A-Za-z0-9._@-]+")
+_PLAIN_COLON = re.compile(rb"[A-Za-z0-9._@:-]+")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def encode_part(raw: bytes, *, colon: bool = False) -> str:
+    """`raw` as one segment of a path: plain characters stay, anything else becomes `~` + base64url.
+
+    With `colon`, `:` is plain too (job ids). The mapping is one to one, so a slug names exact bytes.
+    """
+    plain = _PLAIN_COLON if colon else _PLAIN
+    if plain.fullmatch(raw) and raw not in (b".", b".."):
+        return raw.decode("ascii")
+    return "~" + base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+def decode_part(text: str, *, colon: bool = False) -> bytes:
+    """The inverse of `encode_part`. Raises ValueError for anything that `encode_part` does not produce."""
+    if text.startswith("~"):
+        coded = text[1:].encode("ascii")
+        raw = base64.b64decode(coded + b"=" * (-len(coded) % 4), altchars=b"-_", validate=True)
+    else:
+        raw = text.encode("ascii")
+    if encode_part(raw, colon=colon) != text:
+        raise ValueError("not in its canonical form")
+    return raw
+
+
+def visible(raw: bytes) -> str:
+    r"""`raw` for eyes: UTF-8 with replacement marks, control and bidi characters written as `\x1b`."""
+    return show_controls(raw.decode("utf-8", errors="replace"), keep="")
+
+
+def show_controls(text: str, *, keep: str = "\t\n") -> str:
+    """`text` with control characters, bidi overrides and lone surrogates written out, except those in `keep`."""
+    text = text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+    if keep:
+        return _CONTROL.sub(lambda m: m[0] if m[0] in keep else _escape(m[0]), text)
+    return re.sub("[\t\n]", lambda m: _escape(m[0]), _CONTROL.sub(lambda m: _escape(m[0]), text))
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if char == "\n":
+        return "\\n"
+    if char == "\t":
+        return "\\t"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
