@@ -1,15 +1,66 @@
-"""Page or fragment, and errors turned into responses."""
+"""Page or fragment, and errors of the domain turned into responses that say what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from queues.errors import (
+    BadInput,
+    LimitExceeded,
+    NotFound,
+    NotPermitted,
+    QueueError,
+    Unreachable,
+    Unsupported,
+    WrongState,
+)
+
+STATUS: Mapping[type[QueueError], int] = {
+    NotFound: 404,
+    WrongState: 409,
+    BadInput: 422,
+    LimitExceeded: 422,
+    Unsupported: 422,
+    NotPermitted: 503,
+    Unreachable: 503,
+}
+
+
+def page(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, object],
+    *,
+    fragments: Collection[str] = (),
+    status: int = 200,
+) -> HttpResponse:
+    """The whole page, or the one fragment that htmx asks for: a partial named like the target's id."""
+    target = getattr(request, "htmx", None) and request.htmx.target  # type: ignore[attr-defined]
+    if target in fragments and not request.htmx.boosted:  # type: ignore[attr-defined]
+        template = f"{template}#{target}"
+    response = render(request, template, context, status=status)
+    if fragments:
+        response.headers["Vary"] = "HX-Request"
+    return response
 
 
 class QueueErrorMiddleware:
+    """Turns a `QueueError` that a view lets pass into a page, or into a note for a fragment."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, QueueError):
+            return None
+        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+        fragment = getattr(request, "htmx", None) and not request.htmx.boosted  # type: ignore[attr-defined]
+        template = "errors/queue_error.html#note" if fragment else "errors/queue_error.html"
+        context = {"error": error, "status": status, "outage": isinstance(error, Unreachable)}
+        return render(request, template, context, status=status)

@@ -1,0 +1,88 @@
+"""Numbers, sizes, durations and states in words, as every page writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from queues.types import State
+
+NONE = "–"  # what stands for an unknown
+
+STATE_WORDS = {
+    State.WAITING: pgettext_lazy("state", "Waiting"),
+    State.PRIORITIZED: pgettext_lazy("state", "Prioritized"),
+    State.ACTIVE: pgettext_lazy("state", "Active"),
+    State.DELAYED: pgettext_lazy("state", "Delayed"),
+    State.WAITING_CHILDREN: pgettext_lazy("state", "Waiting for children"),
+    State.COMPLETED: pgettext_lazy("state", "Completed"),
+    State.FAILED: pgettext_lazy("state", "Failed"),
+}
+
+ROLE_WORDS = {"viewer": _("viewer"), "operator": _("operator"), "admin": _("admin")}
+
+
+def number(value: int | None) -> str:
+    """1234567 as 1,234,567; an unknown as a dash."""
+    return NONE if value is None else f"{value:,}"
+
+
+def size(count: int | None) -> str:
+    """Bytes in words: 2.1 KB. Powers of 1,024."""
+    if count is None:
+        return NONE
+    if count < 1024:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("KB", "MB", "GB", "TB"):
+        amount /= 1024
+        if amount < 1023.95:
+            break
+    return f"{amount:.1f} {unit}"
+
+
+def duration(ms: float | None) -> str:
+    """Milliseconds in the two largest units that matter: 380 ms, 48.2 s, 4 m 33 s, 2 h 04 m, 6 d 4 h."""
+    if ms is None:
+        return NONE
+    if ms < 0:
+        return "−" + duration(-ms)
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = int(seconds + 0.5)
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
+    return f"{whole // 86400:,} d {whole % 86400 // 3600} h"
+
+
+def coarse(ms: float) -> str:
+    """A duration for running text, in one unit and a bit: 4 min, 2 h, 3 days."""
+    seconds = abs(ms) / 1000
+    if seconds < 90:
+        return gettext("%(n)d s") % {"n": seconds}
+    if seconds < 5400:
+        return gettext("%(n)d min") % {"n": seconds / 60}
+    if seconds < 172800:
+        return gettext("%(n)d h") % {"n": seconds / 3600}
+    return gettext("%(n)d days") % {"n": seconds / 86400}
+
+
+def instant(ms: float | None) -> datetime | None:
+    """Milliseconds since 1970 as an aware datetime; None when there is no such day (hostile values)."""
+    if ms is None:
+        return None
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def now_ms() -> float:
+    return datetime.now(UTC).timestamp() * 1000

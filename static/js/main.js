@@ -1,0 +1,7 @@
+// Everything that pages do beyond links and forms; each module is one behaviour.
+import "./age.js";
+import "./dialog.js";
+import "./errors.js";
+import "./keys.js";
+import "./rows.js";
+import "./time.js";

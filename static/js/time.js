@@ -1,0 +1,44 @@
+// Moments in the reader's zone and style: the server writes UTC, the reader chooses; the other is on hover.
+import { duration } from "./duration.js";
+
+const load = (key, fallback) => { try { return localStorage.getItem(key) || fallback; } catch { return fallback; } };
+const save = (key, value) => { try { localStorage.setItem(key, value); } catch { /* kept for this page only */ } };
+const choice = { zone: load("zone", "local"), clock: load("clock", "exact") };
+const zoneName = () => (choice.zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
+
+const parts = (date, zone) => {
+  const options = { hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "longOffset" };
+  if (zone === "utc") options.timeZone = "UTC";
+  const found = Object.fromEntries(new Intl.DateTimeFormat("en-GB", options).formatToParts(date).map((p) => [p.type, p.value]));
+  return { day: `${found.year}-${found.month}-${found.day}`, clock: `${found.hour}:${found.minute}:${found.second}`, offset: found.timeZoneName.replace("GMT", "UTC") };
+};
+
+const write = (node) => {
+  const date = new Date(node.dateTime);
+  if (Number.isNaN(date.getTime())) return;
+  const ms = `.${String(date.getMilliseconds()).padStart(3, "0")}`;
+  const own = parts(date, choice.zone);
+  const utc = parts(date, "utc");
+  const exact = (own.day === parts(new Date(), choice.zone).day ? "" : `${own.day} `) + own.clock + (node.dataset.time === "ms" ? ms : "");
+  const past = Date.now() - date.getTime();
+  const ago = past >= 0 ? `${duration(past)} ago` : `in ${duration(-past)}`;
+  const full = `${own.day} ${own.clock}${ms} ${own.offset}`;
+  const relative = choice.clock === "relative" && node.dataset.time === "clock";
+  node.textContent = node.dataset.time === "ago" ? duration(past) : relative ? ago : exact;
+  node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative ? "" : ` · ${ago}`}`;
+};
+
+const render = (root = document) => {
+  for (const node of root.querySelectorAll("time[data-time]")) write(node);
+  for (const node of root.querySelectorAll("[data-zone-label]")) node.textContent = zoneName();
+  for (const node of root.querySelectorAll("[data-clock-label]")) node.textContent = choice.clock;
+};
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-zone-toggle]")) save("zone", (choice.zone = choice.zone === "utc" ? "local" : "utc"));
+  else if (event.target.closest("[data-clock-toggle]")) save("clock", (choice.clock = choice.clock === "exact" ? "relative" : "exact"));
+  else return;
+  render();
+});
+document.addEventListener("htmx:afterSettle", () => render());
+render();
