@@ -23,7 +23,7 @@ class Environment:
 
 
 def read(env: Mapping[str, str], *, base_dir: Path) -> Environment:
-    var = base_dir / "var"
+    var = Path(env.get("MIRANTE_VAR") or base_dir / "var")
     return Environment(
         debug=False,
         secret_key=env.get("SECRET_KEY", "insecure-skeleton"),

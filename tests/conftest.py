@@ -1,0 +1,43 @@
+"""What holds for every test: fixtures' modules, the seed, collected static files, rows that migrations made."""
+
+import importlib.util
+import random
+
+import pytest
+from django.core.management import call_command
+
+from tests.policy import SOAK
+
+_FIXTURES = ("tests.valkey", "tests.node", "tests.chromium")
+pytest_plugins = [name for name in _FIXTURES if importlib.util.find_spec(name)]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    part = "whole" if SOAK else "a sample, `make soak` runs the whole"
+    return f"long runs: {part}; chance is seeded with {_seed(config)} (again: make test SEED={_seed(config)})"
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test with real transactions ends with empty tables; it must still begin with the rows of migrations."""
+    marker = item.get_closest_marker("django_db")
+    options = dict(marker.kwargs) if marker else {}
+    if {"transactional_db", "live_server"} & set(getattr(item, "fixturenames", ())):
+        options["transaction"] = True
+    if options.get("transaction"):
+        item.add_marker(pytest.mark.django_db(**options | {"serialized_rollback": True}), append=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files() -> None:
+    """Pages under test link the files that the product serves: hashed names, a missing one is an error."""
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> random.Random:
+    """Chance for samples of long runs, repeatable by the seed in the suite's header."""
+    return random.Random(f"{_seed(request.config)} {request.node.nodeid}")
+
+
+def _seed(config: pytest.Config) -> int:
+    return int(config.getoption("randomly_seed"))
