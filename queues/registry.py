@@ -6,7 +6,6 @@ import importlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from django.conf import settings
 
@@ -32,6 +31,7 @@ class SourceConfig:
 
 
 _lock = threading.Lock()
+_backends: dict[SourceConfig, Backend] = {}
 
 
 def configured() -> Sequence[SourceConfig]:
@@ -44,17 +44,25 @@ def backend(name: str) -> Backend:
     for config in configured():
         if config.name == name:
             with _lock:
-                return _made(config)
+                if config not in _backends:
+                    _backends[config] = _connect(config)
+                return _backends[config]
     raise NotFound(f"No source is called “{name}”.")
+
+
+def made() -> Sequence[tuple[str, Backend]]:
+    """The backends that this process has used so far, with the names of their sources."""
+    with _lock:
+        return tuple((config.name, made) for config, made in _backends.items())
 
 
 def forget() -> None:
     """Drop all made backends, for a process that forked and for tests."""
-    _made.cache_clear()
+    with _lock:
+        _backends.clear()
 
 
-@cache
-def _made(config: SourceConfig) -> Backend:
+def _connect(config: SourceConfig) -> Backend:
     module = importlib.import_module(f"queues.backends.{config.kind}")
     made: Backend = module.connect(config)
     return made

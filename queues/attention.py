@@ -1,0 +1,212 @@
+"""Which queues need eyes, and why, judged from what their keys tell at one moment. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from queues.facts import Fact, Level, Why, figure, in_words
+from queues.readings import QueueReading, SourceReading
+from queues.types import Counts, QueueRef, State
+
+OLD_MS = 15 * 60 * 1000  # a waiting job created longer ago than this needs eyes
+EYES = 3
+
+__all__ = [
+    "Eye", "Fact", "Level", "Verdict", "Why", "dead_letters_of", "judge", "judge_reading", "lede", "letters_queue",
+    "needs_eyes",
+]  # fmt: skip
+
+# `-dlq` and the like can mean nothing else; a queue called `x-failed` is one only beside a queue `x`.
+_LETTERS = re.compile(
+    rb"(?P<origin>.+?)[-._](?:(?P<plain>dlq|dead|dead-?letters?|dead_letters?)|failed)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of a queue: its facts, gravest first, and its place among others.
+
+    `rank` sorts the most urgent first and does not depend on the clock, so that pages of a sorted list fit together.
+    """
+
+    level: Level
+    facts: tuple[Fact, ...]
+    rank: tuple[int, int, int]
+
+    @property
+    def why(self) -> Why | None:
+        return self.facts[0].why if self.facts else None
+
+    @property
+    def title(self) -> str:
+        """The gravest fact in a few words; "" when there is nothing to say."""
+        return self.facts[0].title if self.facts else ""
+
+    @property
+    def sentences(self) -> list[str]:
+        return [fact.sentence for fact in self.facts]
+
+
+@dataclass(frozen=True, slots=True)
+class Eye:
+    """A queue that needs eyes, for the top of the overview."""
+
+    level: Level
+    ref: QueueRef
+    title: str
+    sentence: str
+
+
+def dead_letters_of(ref: QueueRef, among: Collection[QueueRef] | None = None) -> QueueRef | None:
+    """The queue whose dead letters `ref` holds, judged by its name; None when it is no dead-letter queue.
+
+    With `among` (all queues of the source) a name such as `x-failed` counts only where `x` exists;
+    `x-dlq` and `x-dead` always count, also when `x` itself is gone.
+    """
+    match = _LETTERS.fullmatch(ref.name)
+    if match is None:
+        return None
+    origin = QueueRef(ref.source, ref.prefix, match["origin"])
+    return origin if match["plain"] or among is None or origin in among else None
+
+
+def letters_queue(ref: QueueRef, among: Collection[QueueRef]) -> QueueRef | None:
+    """The dead-letter queue of `ref` among all queues of the source, the first by name when there are several."""
+    held = (other for other in among if other.prefix == ref.prefix and dead_letters_of(other, among) == ref)
+    return min(held, key=lambda other: other.name, default=None)
+
+
+def judge(
+    ref: QueueRef,
+    counts: Counts | None,
+    workers: int | None,
+    at_ms: int,
+    among: Collection[QueueRef] | None = None,
+    *,
+    gone: bool = False,
+) -> Verdict:
+    """Judge one queue as it was at `at_ms` (when the counts were read, milliseconds since 1970).
+
+    `workers` is their number, None when nobody knows. `among` is as in `dead_letters_of`.
+    """
+    if gone or (counts is not None and not counts.exists):
+        facts = [Fact(Why.GONE, Level.QUIET)]
+    elif counts is None:
+        facts = [Fact(Why.UNREAD, Level.UNKNOWN)]
+    elif dead_letters_of(ref, among):
+        facts = [*_parked(counts), *_letters(counts)]
+    else:
+        facts = [*_parked(counts), *_waiting(counts, workers, at_ms), *_active(counts, workers), *_known(counts)]
+    facts.sort(key=lambda fact: _LEVELS.index(fact.level))
+    level = facts[0].level if facts else Level.OK
+    return Verdict(level, tuple(facts), (_LEVELS.index(level), *_place(level, facts, counts)))
+
+
+def judge_reading(reading: QueueReading, at_ms: int, among: Collection[QueueRef] | None = None) -> Verdict:
+    """`judge` for a queue out of a reading."""
+    gone = reading.gone_since is not None
+    return judge(reading.ref, reading.counts, reading.workers, at_ms, among, gone=gone)
+
+
+def needs_eyes(judged: Sequence[tuple[QueueRef, Verdict]], *, most: int = EYES) -> Sequence[Eye]:
+    """The most urgent queues, in words."""
+    urgent = sorted((v.rank, ref.source, ref.slug, ref, v) for ref, v in judged if v.level in (Level.CRIT, Level.WARN))
+    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences)) for *_place, ref, v in urgent[:most]]
+
+
+def lede(readings: Sequence[SourceReading], verdicts: Sequence[Verdict]) -> str:
+    """The state of everything in one or two plain sentences, in the active language."""
+    unread = [reading for reading in readings if not reading.live]
+    if unread and len(readings) == 1:
+        return _("%(source)s cannot be read. This is its last reading.") % {"source": unread[0].source}
+    sentences = [_where(readings)]
+    if unread:
+        sentences.append(_unread(unread, len(readings)))
+    if verdicts:
+        sentences.append(_how_many(verdicts))
+    return " ".join(sentences)
+
+
+def _where(readings: Sequence[SourceReading]) -> str:
+    total = sum(reading.queue_total for reading in readings)
+    if len(readings) == 1:
+        text = ngettext("%(n)s queue in %(source)s.", "%(n)s queues in %(source)s.", total)
+        return text % {"n": figure(total), "source": readings[0].source}
+    text = ngettext("%(n)s queue in %(sources)s sources.", "%(n)s queues in %(sources)s sources.", total)
+    return text % {"n": figure(total), "sources": figure(len(readings))}
+
+
+def _unread(unread: Sequence[SourceReading], total: int) -> str:
+    if len(unread) == total:
+        return _("No source can be read; these are their last readings.")
+    if len(unread) == 1:
+        return _("%(source)s cannot be read; its rows are its last reading.") % {"source": unread[0].source}
+    text = _("%(n)s of %(total)s sources cannot be read; their rows are their last readings.")
+    return text % {"n": figure(len(unread)), "total": figure(total)}
+
+
+def _how_many(verdicts: Sequence[Verdict]) -> str:
+    eyes = sum(1 for verdict in verdicts if verdict.level in (Level.CRIT, Level.WARN))
+    unknown = sum(1 for verdict in verdicts if verdict.level is Level.UNKNOWN)
+    well = len(verdicts) - eyes - unknown
+    if not eyes and not unknown:
+        return _("Nothing needs eyes.")
+    parts = []
+    if eyes:
+        parts.append(ngettext("%(n)s needs eyes", "%(n)s need eyes", eyes) % {"n": in_words(eyes)})
+    if unknown:
+        parts.append(ngettext("%(n)s is unknown", "%(n)s are unknown", unknown) % {"n": in_words(unknown)})
+    if well:
+        parts.append(ngettext("%(n)s is well", "%(n)s are well", well) % {"n": in_words(well)})
+    sentence = "; ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+_LEVELS = tuple(Level)
+_LAST = 1 << 62  # after every time that is known
+
+
+def _parked(counts: Counts) -> list[Fact]:
+    """A paused queue will read its parked jobs when it is resumed; one that is not paused never does."""
+    return [Fact(Why.PARKED, Level.CRIT, counts.parked)] if counts.parked and not counts.paused else []
+
+
+def _letters(counts: Counts) -> list[Fact]:
+    held = counts.backlog + counts[State.DELAYED] + counts[State.FAILED]
+    return [Fact(Why.LETTERS, Level.WARN, held)] if held else []
+
+
+def _waiting(counts: Counts, workers: int | None, at_ms: int) -> list[Fact]:
+    if counts.paused or not counts.backlog:
+        return []
+    age = max(at_ms - counts.oldest.created_ms, 0) if counts.oldest else None
+    at_least = counts.oldest is not None and counts.oldest.at_least
+    old = age is not None and age > OLD_MS
+    if workers == 0:
+        return [Fact(Why.NO_WORKER, Level.CRIT if old else Level.WARN, counts.backlog, age, at_least)]
+    return [Fact(Why.OLD, Level.WARN, counts.backlog, age, at_least)] if old else []
+
+
+def _active(counts: Counts, workers: int | None) -> list[Fact]:
+    stranded = counts[State.ACTIVE] if workers == 0 and not counts.paused else 0
+    return [Fact(Why.STRANDED, Level.WARN, stranded)] if stranded else []
+
+
+def _known(counts: Counts) -> list[Fact]:
+    facts = [Fact(Why.PAUSED, Level.QUIET, counts.backlog)] if counts.paused else []
+    if counts[State.FAILED]:
+        facts.append(Fact(Why.FAILED, Level.QUIET, counts[State.FAILED]))
+    return facts
+
+
+def _place(level: Level, facts: Sequence[Fact], counts: Counts | None) -> tuple[int, int]:
+    """Within a level: who waits longest comes first, then the larger number. Quiet ones go by number alone."""
+    number = sum(fact.number for fact in facts)
+    waits = any(fact.age_ms is not None for fact in facts) and counts is not None and counts.oldest is not None
+    created = counts.oldest.created_ms if waits and counts and counts.oldest else _LAST
+    return created, -number

@@ -1,0 +1,157 @@
+"""The facts about a queue that somebody should know, and how they are said in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+
+class Level(StrEnum):
+    """How much a queue asks for, as `data-level` and the marks of the pages say it."""
+
+    CRIT = "crit"
+    WARN = "warn"
+    UNKNOWN = "unknown"
+    QUIET = "quiet"  # nothing to do, something to know
+    OK = "ok"
+
+
+class Why(StrEnum):
+    """The fact behind a judgement."""
+
+    PARKED = "parked"
+    NO_WORKER = "no-worker"
+    STRANDED = "stranded"
+    OLD = "old"
+    LETTERS = "letters"
+    PAUSED = "paused"
+    FAILED = "failed"
+    GONE = "gone"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that is so: `number` jobs; `age_ms` of the oldest, a lower bound when `at_least`."""
+
+    why: Why
+    level: Level
+    number: int = 0
+    age_ms: int | None = None
+    at_least: bool = False
+
+    @property
+    def title(self) -> str:
+        """A few words without the queue's name, in the active language."""
+        return _title(self)
+
+    @property
+    def sentence(self) -> str:
+        """A whole sentence, in the active language."""
+        return _sentence(self)
+
+
+def span(milliseconds: int) -> str:
+    """A duration in words of two units at most, rounded down, in the active language: "2 h 04 min"."""
+    minutes, hours, days = (max(milliseconds, 0) // unit for unit in (60_000, 3_600_000, 86_400_000))
+    if days:
+        return _("%(days)d d %(hours)d h") % {"days": days, "hours": hours % 24}
+    if hours:
+        return _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes % 60}
+    if minutes:
+        return _("%(minutes)d min") % {"minutes": minutes}
+    return _("%(seconds)d s") % {"seconds": max(milliseconds, 0) // 1000}
+
+
+def figure(number: int) -> str:
+    """A whole number with its thousands apart, as the active language writes it."""
+    return number_format(number, use_l10n=True, force_grouping=True)
+
+
+def in_words(number: int) -> str:
+    """A number within a sentence: in words below ten, in figures from there on."""
+    small = (
+        _("none"), _("one"), _("two"), _("three"), _("four"),
+        _("five"), _("six"), _("seven"), _("eight"), _("nine"),
+    )  # fmt: skip
+    return small[number] if 0 <= number < len(small) else figure(number)
+
+
+def _title(fact: Fact) -> str:
+    n = fact.number
+    match fact.why:
+        case Why.PARKED:
+            text = ngettext("%(n)s job is parked", "%(n)s jobs are parked", n)
+        case Why.NO_WORKER:
+            text = ngettext("no worker for %(n)s waiting job", "no worker for %(n)s waiting jobs", n)
+        case Why.STRANDED:
+            text = ngettext("%(n)s active job without a worker", "%(n)s active jobs without a worker", n)
+        case Why.OLD:
+            text = ngettext(
+                "%(n)s job waits, created %(span)s ago",
+                "%(n)s jobs wait, the oldest created %(span)s ago",
+                n,
+            )
+        case Why.LETTERS:
+            text = ngettext("%(n)s dead letter", "%(n)s dead letters", n)
+        case Why.PAUSED:
+            text = ngettext("paused, %(n)s job waits", "paused, %(n)s jobs wait", n) if n else _("paused")
+        case Why.FAILED:
+            text = ngettext("%(n)s failed", "%(n)s failed", n)
+        case Why.GONE:
+            text = _("gone")
+        case Why.UNREAD:
+            text = _("not read yet")
+    return text % {"n": figure(n), "span": span(fact.age_ms or 0)}
+
+
+def _sentence(fact: Fact) -> str:
+    n = fact.number
+    match fact.why:
+        case Why.PARKED:
+            text = ngettext(
+                "%(n)s job is parked in a “paused” list that no worker reads until the queue is resumed.",
+                "%(n)s jobs are parked in a “paused” list that no worker reads until the queue is resumed.",
+                n,
+            )
+        case Why.NO_WORKER:
+            text = ngettext(
+                "%(n)s job waits and no worker is connected.", "%(n)s jobs wait and no worker is connected.", n
+            )
+        case Why.STRANDED:
+            text = ngettext(
+                "%(n)s job is active, yet no worker is connected: it waits until one comes and finds it stalled.",
+                "%(n)s jobs are active, yet no worker is connected: they wait until one comes and finds them stalled.",
+                n,
+            )
+        case Why.OLD:
+            text = ngettext("%(n)s job waits.", "%(n)s jobs wait.", n)
+        case Why.LETTERS:
+            text = ngettext("%(n)s dead letter waits for somebody.", "%(n)s dead letters wait for somebody.", n)
+        case Why.PAUSED:
+            text = (
+                ngettext(
+                    "Paused; %(n)s job waits until it is resumed.", "Paused; %(n)s jobs wait until it is resumed.", n
+                )
+                if n
+                else _("Paused.")
+            )
+        case Why.FAILED:
+            text = ngettext("%(n)s job has failed and is kept.", "%(n)s jobs have failed and are kept.", n)
+        case Why.GONE:
+            text = _("Not one key of this queue is left.")
+        case Why.UNREAD:
+            text = _("It has not been read yet.")
+    return " ".join(filter(None, (text % {"n": figure(n)}, _aged(fact))))
+
+
+def _aged(fact: Fact) -> str:
+    if fact.age_ms is None:
+        return ""
+    if fact.at_least:
+        return _("The oldest was created at least %(span)s ago.") % {"span": span(fact.age_ms)}
+    return _("The oldest was created %(span)s ago.") % {"span": span(fact.age_ms)}

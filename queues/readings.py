@@ -1,0 +1,296 @@
+"""What is known about all queues of a source: read live, or the last reading when it does not answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from queues import cost, outages
+from queues.backend import Backend
+from queues.errors import QueueError, Unreachable
+from queues.models import Queue, Snapshot, Source
+from queues.outages import watched
+from queues.registry import backend, configured
+from queues.snapshots import Stored, dump_counts, dump_health, load_counts, load_health
+from queues.types import Counts, Health, QueueRef, Workers
+
+__all__ = [
+    "QueueReading", "ScanState", "SourceReading", "SourceStatus", "health", "names", "now", "now_ms", "of",
+    "read", "read_all", "status", "store", "watched",
+]  # fmt: skip
+
+SCAN_SILENT = timedelta(seconds=60)  # a scan that gave no sign for so long has been interrupted
+MOST_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReading:
+    """One queue. `counts` is None when it was never read, `workers` when nobody knows their number."""
+
+    ref: QueueRef
+    counts: Counts | None
+    workers: int | None
+    gone_since: datetime | None = None
+    pinned: bool = False
+    read_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanState:
+    """The search for queues in the key space. `finished_at` is the end of the last complete one."""
+
+    running: bool = False
+    requested: bool = False  # asked for, not begun yet
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    keys: int = 0
+    skipped: int = 0
+    error: str = ""  # why the last one did not come to its end
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """All queues of a source at `read_at`: now when `live`, else of the last reading that succeeded.
+
+    `error` says why it is not live. `down_since` and `tries` are set only when the server did not answer.
+    """
+
+    source: str
+    queues: tuple[QueueReading, ...]
+    live: bool
+    read_at: datetime | None
+    down_since: datetime | None = None
+    error: str = ""
+    tries: int = 0
+    workers_unknown_because: str = ""
+    scan: ScanState = ScanState()
+
+    @property
+    def queue_total(self) -> int:
+        """Queues that are not gone."""
+        return sum(1 for queue in self.queues if queue.gone_since is None)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """What the frame of every page says about a source, from the database alone."""
+
+    name: str
+    down_since: datetime | None
+    error: str
+    tries: int
+    ok_at: datetime | None  # the regular reading's last success
+    read_at: datetime | None  # the last stored reading
+    queue_total: int
+    scan: ScanState
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the database says of a source and its queues."""
+
+    row: Source | None
+    queues: tuple[QueueReading, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the server said, or why it did not; `took_s` is how long that took to show."""
+
+    counts: Mapping[QueueRef, Counts]
+    workers: Workers
+    at: datetime
+    error: QueueError | None = None
+    took_s: float = 0.0
+
+
+def now() -> datetime:
+    """Our clock, aware."""
+    return timezone.now()
+
+
+def now_ms() -> int:
+    """Our clock in milliseconds since 1970, as queues write times."""
+    return time.time_ns() // 1_000_000
+
+
+def read(name: str) -> SourceReading:
+    """All queues of a source. Two calls for every 250 queues and one CLIENT LIST; two queries.
+
+    Does not raise when the server does not answer: gives the last stored reading with `live` false.
+    Writes only when an outage begins or ends. NotFound for a source that is not configured.
+    """
+    return read_all([name])[0]
+
+
+def read_all(names: Sequence[str] | None = None) -> Sequence[SourceReading]:
+    """`read` of several sources, of all configured ones by default, side by side.
+
+    The database is read by the caller's thread, the servers by one thread each, so that a dead
+    server costs all of them together no more than its own timeout.
+    """
+    asked = [config.name for config in configured()] if names is None else list(names)
+    readers = [backend(name) for name in asked]
+    known = [_known(name) for name in asked]
+    refs = [[queue.ref for queue in each.queues] for each in known]
+    if len(asked) < 2:
+        answers = list(map(_ask, readers, refs))
+    else:
+        with ThreadPoolExecutor(min(len(asked), MOST_THREADS)) as pool:
+            answers = list(pool.map(_ask, readers, refs))
+    result = [_told(name, each, answer) for name, each, answer in zip(asked, known, answers, strict=True)]
+    cost.report()
+    return result
+
+
+def store(name: str) -> SourceReading:
+    """Read a source and keep the reading and its health for the time when it does not answer.
+
+    For the background. One write of about 100 bytes a queue; nothing is overwritten during an outage.
+    """
+    outages.forget(name)
+    reading = read(name)
+    if not reading.live:
+        return reading
+    text = dump_counts((queue.ref.slug, queue.counts, queue.workers) for queue in reading.queues if queue.counts)
+    values: dict[str, object] = {"taken_at": reading.read_at, "counts": text}
+    try:
+        with watched(name) as reader:
+            values |= {"health": dump_health(reader.health()), "health_at": now()}
+    except QueueError:
+        pass  # an outage is noted by now; anything else leaves the last health in place, with its time
+    with transaction.atomic():
+        source, _ = Source.objects.update_or_create(name=name, defaults={"ok_at": reading.read_at})
+        Snapshot.objects.update_or_create(source=source, defaults=values)
+    return reading
+
+
+def status() -> Sequence[SourceStatus]:
+    """Every configured source as the database knows it, in the order of the configuration. One query."""
+    asked = [config.name for config in configured()]
+    here = Count("queues", filter=Q(queues__gone_since__isnull=True))
+    rows = Source.objects.filter(name__in=asked).select_related("snapshot").annotate(queue_total=here)
+    rows = rows.defer("snapshot__counts", "snapshot__health")
+    found = {row.name: row for row in rows}
+    return [_status(name, found.get(name)) for name in asked]
+
+
+def health(name: str) -> tuple[Health, datetime] | None:
+    """The last health that could be read, and when; None when there never was one. One query."""
+    row = Snapshot.objects.filter(source__name=name).values_list("health", "health_at").first()
+    if row is None or row[1] is None:
+        return None
+    loaded = load_health(row[0])
+    return (loaded, row[1]) if loaded else None
+
+
+def names(name: str) -> frozenset[QueueRef]:
+    """All queues of a source that are in the list. One query."""
+    return frozenset(queue.ref for queue in _known(name).queues)
+
+
+def of(ref: QueueRef) -> QueueReading | None:
+    """One queue as it was last stored; None when it is not in the list. Two queries."""
+    row = Queue.objects.filter(source__name=ref.source, slug=ref.slug).values_list("gone_since", "pinned").first()
+    if row is None:
+        return None
+    stored, taken_at = _stored(ref.source)
+    counts, workers = stored.get(ref.slug, (None, None))
+    return QueueReading(ref, counts, workers, row[0], row[1], taken_at if counts else None)
+
+
+def _known(name: str) -> _Known:
+    row = Source.objects.filter(name=name).first()
+    if row is None:
+        return _Known(None, ())
+    found = row.queues.order_by("slug").values_list("slug", "gone_since", "pinned")
+    queues = (
+        QueueReading(QueueRef.from_slug(name, slug), None, None, gone_since, pinned)
+        for slug, gone_since, pinned in found.iterator(2000)
+    )
+    return _Known(row, tuple(queues))
+
+
+def _ask(reader: Backend, refs: Sequence[QueueRef]) -> _Answer:
+    """One server's counts and workers. Touches no database: it runs in a thread of its own."""
+    began = time.monotonic()
+    try:
+        outages.refuse_while_held(reader.source)
+        counts = reader.counts(refs)
+        return _Answer(counts, reader.workers(), now())
+    except QueueError as error:
+        return _Answer({}, Workers(), now(), error, time.monotonic() - began)
+
+
+def _told(name: str, known: _Known, answer: _Answer) -> SourceReading:
+    scan = scan_state(known.row)
+    if answer.error is None:
+        outages.note_success(name, answer.at)
+        because = answer.workers.unknown_because
+        return SourceReading(
+            name, tuple(_live(known, answer)), True, answer.at, scan=scan, workers_unknown_because=because
+        )
+    down_since, tries = None, 0
+    if isinstance(answer.error, Unreachable):
+        down_since = answer.error.since or outages.failed(name, answer.error, answer.took_s).since
+        tries = max(known.row.tries if known.row else 0, 1)
+    stored, taken_at = _stored(name)
+    queues = tuple(_last(queue, stored, taken_at) for queue in known.queues)
+    return SourceReading(name, queues, False, taken_at, down_since, str(answer.error), tries, scan=scan)
+
+
+def _live(known: _Known, answer: _Answer) -> Iterator[QueueReading]:
+    for queue in known.queues:
+        counts, workers = answer.counts.get(queue.ref), answer.workers.of(queue.ref)
+        back = counts is not None and counts.exists
+        yield QueueReading(
+            queue.ref,
+            counts,
+            None if workers is None else len(workers),
+            None if back else queue.gone_since,
+            queue.pinned,
+            answer.at,
+        )
+
+
+def _last(queue: QueueReading, stored: Stored, taken_at: datetime | None) -> QueueReading:
+    counts, workers = stored.get(queue.ref.slug, (None, None))
+    return replace(queue, counts=counts, workers=workers, read_at=taken_at if counts else None)
+
+
+def _stored(name: str) -> tuple[Stored, datetime | None]:
+    row = Snapshot.objects.filter(source__name=name).values_list("counts", "taken_at").first()
+    return (load_counts(row[0]), row[1]) if row else ({}, None)
+
+
+def scan_state(row: Source | None) -> ScanState:
+    """The scan as the row of its source tells it; a silent one counts as interrupted."""
+    if row is None:
+        return ScanState()
+    running = row.scan_beat_at is not None and row.scan_beat_at > now() - SCAN_SILENT
+    asked, started = row.scan_requested_at, row.scan_started_at
+    requested = asked is not None and (started is None or started < asked)
+    return ScanState(running, requested, started, row.scan_finished_at, row.scan_keys, row.scan_skipped, row.scan_error)
+
+
+def _status(name: str, row: Source | None) -> SourceStatus:
+    if row is None:
+        return SourceStatus(name, None, "", 0, None, None, 0, ScanState())
+    snapshot: Snapshot | None = getattr(row, "snapshot", None)
+    return SourceStatus(
+        name=name,
+        down_since=row.down_since,
+        error=row.error,
+        tries=row.tries,
+        ok_at=row.ok_at,
+        read_at=snapshot.taken_at if snapshot else None,
+        queue_total=getattr(row, "queue_total", 0),
+        scan=scan_state(row),
+    )
