@@ -1,0 +1,170 @@
+"""What the shop's workers do with a job of each queue: take their time, report, and fail as such work fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeAlias
+
+from bullmq import UnrecoverableError
+
+from dashboard.demo import faults
+from dashboard.demo.faults import DatabaseError, Weather, strike
+from dashboard.demo.payloads import Payload
+
+
+@dataclass
+class Floor:
+    """What the workers of one process share."""
+
+    rng: Random
+    weather: Weather = field(default_factory=Weather)
+    paid: deque[int] = field(default_factory=lambda: deque([48213], maxlen=2_000))
+
+    async def take(self, shortest: float, longest: float) -> None:
+        """Be busy for some seconds: mostly near the shortest, at times much longer, as real work is."""
+        await asyncio.sleep(self.rng.triangular(shortest, longest, shortest))
+
+
+Work: TypeAlias = Callable[[Floor, Any, str], Awaitable[Any]]
+
+
+async def send_mail(floor: Floor, job: Any, _token: str) -> Payload:
+    await job.updateProgress(20)
+    await floor.take(0.05, 0.3)
+    _render(job.data)
+    await job.updateProgress(60)
+    await floor.take(0.1, 0.9)
+    strike(floor.rng, floor.weather, faults.MAIL_FAULTS, calm=0.05, storm=0.4)
+    await job.updateProgress(100)
+    return {"messageId": f"<{floor.rng.getrandbits(64):016x}@correio.example>", "accepted": [job.data.get("to")]}
+
+
+def _render(data: Payload) -> str:
+    if "@" not in str(data.get("to", "")):
+        raise UnrecoverableError("ValidationError: recipient is not an e-mail address")
+    return f"{data.get('template')} for {data['to']}"
+
+
+async def take_payment(floor: Floor, job: Any, _token: str) -> Payload:
+    order_id = job.data.get("orderId")
+    await job.log(f"charging order {order_id}")
+    _validate_payment(job.data)
+    await floor.take(0.1, 0.8)
+    strike(floor.rng, floor.weather, faults.GATEWAY_FAULTS, calm=0.03, storm=0.25)
+    _store_payment(floor, order_id)
+    await job.log("captured")
+    return {"nsu": floor.rng.randint(10**11, 10**12), "capturedCents": job.data["amount"]["cents"]}
+
+
+def _validate_payment(data: Payload) -> None:
+    if len(str(data.get("customer", {}).get("cpf", ""))) != 11:
+        raise UnrecoverableError("ValidationError: cpf must have 11 digits")
+    if "amount" not in data:
+        raise UnrecoverableError("TypeError: Cannot read properties of undefined (reading 'cents'): field amount")
+    if not isinstance(data.get("installments"), int):
+        raise UnrecoverableError(
+            f"SchemaError: /installments must be integer, got {type(data.get('installments')).__name__}"
+        )
+
+
+def _store_payment(floor: Floor, order_id: int) -> None:
+    if order_id in floor.paid:
+        raise DatabaseError(
+            'duplicate key value violates unique constraint "payments_order_id_key" '
+            f"DETAIL: Key (order_id)=({order_id}) already exists."
+        )
+    floor.paid.append(order_id)
+
+
+async def issue_invoice(floor: Floor, job: Any, _token: str) -> Payload:
+    await floor.take(0.3, 1.5)
+    strike(floor.rng, floor.weather, faults.TAX_FAULTS, calm=0.04, storm=0.3)
+    if floor.rng.random() < 0.02:
+        raise UnrecoverableError("SchemaError: /items/0/ncm must match pattern ^[0-9]{8}$")
+    # 44 digits, as a Brazilian invoice key has: no double holds it.
+    return {"series": 1, "key": int("35" + "".join(floor.rng.choices("0123456789", k=42)))}
+
+
+async def fulfil_order(floor: Floor, job: Any, _token: str) -> Payload:
+    children = await job.getChildrenValues()
+    await floor.take(0.05, 0.4)
+    return {"children": len(children), "status": "ready-to-ship"}
+
+
+async def run_report(floor: Floor, job: Any, _token: str) -> Payload:
+    await job.updateProgress({"stage": "query", "percent": 10})
+    await floor.take(0.5, 2.5)
+    strike(floor.rng, floor.weather, faults.DATABASE_FAULTS, calm=0.04, storm=0.2)
+    await job.updateProgress({"stage": "render", "percent": 80})
+    return {"rows": floor.rng.randint(100, 90_000), "url": f"s3://loja-example-reports/{job.name}.xlsx"}
+
+
+async def import_catalogue(floor: Floor, job: Any, _token: str) -> Payload:
+    rows, bad = int(job.data["rows"]), job.data.get("badRow")
+    await job.log(f"opening {job.data['file']}: {rows} rows, delimiter ';', encoding latin-1")
+    step, skipped = max(1, rows // 40), 0
+    for done in range(0, rows, step):
+        last = min(done + step, rows)
+        # Small files are read in a few seconds, large ones take a minute.
+        await floor.take(last * 0.00002 + 0.02, step * 0.006 + 0.03)
+        if bad and done < bad <= last:
+            await job.log(f"row {bad}: price '12,9O' is not a number")
+            raise UnrecoverableError(f"ValidationError: row {bad}: price is not a number")
+        duplicates = floor.rng.choice((0, 0, 0, 1, 2))
+        skipped += duplicates
+        await job.log(f"rows {done + 1} to {last} written, {duplicates} skipped as duplicates")
+        await job.updateProgress(
+            {"stage": "writing", "done": last, "total": rows, "skipped": skipped, "percent": last * 100 // rows}
+        )
+    await job.log("done, search index told")
+    return {"written": rows - skipped, "skipped": skipped}
+
+
+async def resize_picture(floor: Floor, job: Any, _token: str) -> Payload:
+    await floor.take(0.1, 0.9)
+    if str(job.data.get("source", "")).endswith(".heic"):
+        raise UnrecoverableError("Input buffer contains unsupported image format")
+    return {"files": len(job.data.get("widths", ())), "savedBytes": floor.rng.randint(10_000, 4_000_000)}
+
+
+async def make_thumbnail(floor: Floor, _job: Any, _token: str) -> Payload:
+    await floor.take(0.9, 3.0)
+    return {"width": 160, "height": 160}
+
+
+async def remind_of_cart(floor: Floor, _job: Any, _token: str) -> Payload:
+    await floor.take(0.3, 1.0)
+    strike(floor.rng, floor.weather, faults.MAIL_FAULTS, calm=0.02, storm=0.2)
+    return {"sent": True}
+
+
+async def print_label(floor: Floor, job: Any, _token: str) -> Payload:
+    await job.updateProgress(10)
+    await floor.take(1.5, 6.0)
+    strike(floor.rng, floor.weather, faults.CARRIER_FAULTS, calm=0.03, storm=0.1)
+    return {"label": f"BR{floor.rng.randint(10**8, 10**9)}EX", "pages": 1}
+
+
+async def close_books(floor: Floor, _job: Any, _token: str) -> Payload:
+    await floor.take(1.0, 3.0)
+    return {"entries": floor.rng.randint(500, 5_000), "balanced": True}
+
+
+WORK: dict[str, Work] = {
+    "accounting": close_books,
+    "cart-reminders": remind_of_cart,
+    "email-notifications": send_mail,
+    "imports": import_catalogue,
+    "invoices": issue_invoice,
+    "media.resize": resize_picture,
+    "media.thumbnails": make_thumbnail,
+    "newsletter": send_mail,
+    "orders": fulfil_order,
+    "payments": take_payment,
+    "reports": run_report,
+    "shipping-labels": print_label,
+}
