@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 CI = os.environ.get("CI") == "true"
-SOAK = os.environ.get("MIRANTE_SOAK") == "1"
+SOAK = os.environ.get("SOAK") == "1"
 
 
 def unavailable(what: str) -> NoReturn:

@@ -6,19 +6,24 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from dashboard.environment import VARIABLES
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker inherits its controller's folder, and with it the end of that folder.
-    _var = Path(os.environ["MIRANTE_TEST_VAR"]) / os.environ["PYTEST_XDIST_WORKER"]
+    _var = Path(os.environ["TEST_VAR_DIR"]) / os.environ["PYTEST_XDIST_WORKER"]
     _var.mkdir(exist_ok=True)
 else:
     _var = Path(tempfile.mkdtemp(prefix="mirante-tests-"))
     atexit.register(shutil.rmtree, _var, ignore_errors=True)
-    os.environ["MIRANTE_TEST_VAR"] = str(_var)
+    os.environ["TEST_VAR_DIR"] = str(_var)
 
-for _name in ("MIRANTE_SOURCES", "REDIS_URL", "APP_REDIS_URL", "BIND", "PORT", "MIRANTE_ADMIN_PASSWORD", "DEBUG"):
-    os.environ.pop(_name, None)
-os.environ["MIRANTE_VAR"] = str(_var)
-os.environ["SECRET_KEY"] = "only for tests " * 4
+# Nothing that the person at the keyboard has set for a server of theirs; DATABASE_URL chooses the suite's database.
+for _variable in VARIABLES:
+    if _variable.name != "DATABASE_URL":
+        os.environ.pop(_variable.name, None)
+        os.environ.pop(_variable.file_name, None)
+os.environ["MIRANTE_VAR_DIR"] = str(_var)
+os.environ["SECRET_KEY"] = "a key that is used by nothing but the tests of this project"
 
 from dashboard.settings import *  # noqa: E402, F403
 from dashboard.settings import DATABASES  # noqa: E402
