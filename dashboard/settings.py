@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from csp.constants import SELF
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.environment import read
+from dashboard import broker, logs
+from dashboard.environment import BadEnvironment, read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-ENV = read(os.environ, base_dir=BASE_DIR)
+try:
+    ENV = read(os.environ, base_dir=BASE_DIR)
+except BadEnvironment as error:
+    # Not an exception that each of manage.py, Daphne and Celery would dress in a trace of its own.
+    raise SystemExit(str(error)) from None
 
 DEBUG = ENV.debug
 SECRET_KEY = ENV.secret_key
@@ -39,14 +45,17 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "dashboard.middleware.no_store",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "dashboard.access.SignInMiddleware",
+    "dashboard.access.RoleMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.middleware.method_page",
     "dashboard.http.QueueErrorMiddleware",
 ]
 
@@ -73,23 +82,58 @@ TEMPLATES = [
 DATABASES = {"default": ENV.database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English"))]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-STATIC_URL = "static/"
+STATIC_URL = f"{ENV.path_prefix}/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = ENV.var_dir / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+# WhiteNoise compares with the path that is left when the sub-path is gone.
+WHITENOISE_STATIC_PREFIX = "/static/"
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
+
+# Cookies carry our own names, as browsers share them between all ports of a host.
+SESSION_COOKIE_NAME = "mirante_session"
+CSRF_COOKIE_NAME = "mirante_csrf"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = ENV.path_prefix or "/"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = ENV.https
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 7 * 24 * 3600
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+
+# Anybody can send X-Forwarded-*: believed only when the operator says that a proxy sets it.
+USE_X_FORWARDED_HOST = ENV.trust_proxy
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.trust_proxy else None
+# Without the proxy's word every request looks like plain HTTP, and a redirect would never end.
+SECURE_SSL_REDIRECT = ENV.https and ENV.trust_proxy
+# Health checks and scrapers come from inside, past the proxy.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = ENV.hsts_seconds
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# Whether subdomains and preload lists are meant is for the owner of the domain to say, in the proxy.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+CSRF_FAILURE_VIEW = "dashboard.views.errors.csrf_failure"
 
 # One constant policy for every page: nothing inline, nothing from elsewhere.
 CONTENT_SECURITY_POLICY = {
@@ -102,4 +146,23 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {"default": broker.channel_layer(ENV.app_redis)}
+CELERY = broker.celery(ENV.app_redis, var_dir=ENV.var_dir)
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if ENV.email else 'dummy'}.EmailBackend"
+if ENV.email:
+    EMAIL_HOST = ENV.email.host
+    EMAIL_PORT = ENV.email.port
+    EMAIL_HOST_USER = ENV.email.user
+    EMAIL_HOST_PASSWORD = ENV.email.password
+    EMAIL_USE_TLS = ENV.email.starttls
+    EMAIL_USE_SSL = ENV.email.tls
+    EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENV.from_email
+
+LOGGING = logs.config(level=ENV.log_level, form=ENV.log_format)
+logs.configure_structlog(ENV.log_format)
+
 MIRANTE_SOURCES = ENV.sources
+MIRANTE_BASE_URL = f"{ENV.base_url.origin}{ENV.base_url.path}" if ENV.base_url else ""

@@ -1,0 +1,36 @@
+"""The Celery application: who works on tasks, and what runs by the clock."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import beat_init, celeryd_init, setup_logging
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+
+app = Celery("mirante", set_as_current=True)
+app.conf.update(settings.CELERY)
+# Each run expires when the next one is due, so that nothing piles up while no worker is there.
+app.conf.beat_schedule = {
+    "scan-sources": {"task": "queues.tasks.scan_sources", "schedule": 30.0, "options": {"expires": 30}},
+    "read-sources": {"task": "queues.tasks.read_sources", "schedule": 10.0, "options": {"expires": 10}},
+}
+app.autodiscover_tasks(["queues"])
+
+
+@setup_logging.connect
+def _keep_our_logging(**_: Any) -> None:
+    """That this is connected makes Celery leave Django's logging alone."""
+
+
+@celeryd_init.connect
+@beat_init.connect
+def _refuse_without_a_broker(**_: Any) -> None:
+    if settings.ENV.app_redis is None:
+        raise SystemExit(
+            "Mirante cannot start this process: APP_REDIS_URL is not set. "
+            "Name a Redis of ours in it, or let `manage.py up` start everything with an embedded one."
+        )

@@ -1,0 +1,82 @@
+"""What log lines look like, and that no password is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import structlog
+
+from dashboard.redaction import redact
+
+EventDict = MutableMapping[str, Any]
+
+
+def config(*, level: str, form: str) -> dict[str, Any]:
+    """Django's LOGGING. Lines carry no time: supervisor, journald and container engines stamp what they collect.
+
+    `form` is `text` (one short line an event) or `json` (one object a line, with time).
+    """
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": _common(form),
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendered(form)],
+            },
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["stderr"], "level": level.upper()},
+        "loggers": {
+            # Django's own handlers would print a second time, and mail tracebacks to people who asked for none.
+            "django": {"handlers": [], "level": level.upper(), "propagate": True},
+            "django.server": {"handlers": [], "propagate": True},
+            **{name: {"level": _at_least_warning(level)} for name in _CHATTY},
+        },
+    }
+
+
+def configure_structlog(form: str) -> None:
+    structlog.configure(
+        processors=[*_common(form), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+
+
+# A line for every task, connection or access of these says nothing that a page does not say better.
+_CHATTY = ("celery", "kombu", "amqp", "daphne", "twisted", "asyncio", "channels_redis", "httpx", "httpcore")
+
+
+def _at_least_warning(level: str) -> str:
+    return "DEBUG" if level == "debug" else "ERROR" if level == "error" else "WARNING"
+
+
+def _common(form: str) -> list[Callable[..., Any]]:
+    stamp: list[Callable[..., Any]] = [structlog.processors.TimeStamper(fmt="iso", utc=True)] if form == "json" else []
+    return [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        *stamp,
+        structlog.processors.format_exc_info,
+    ]
+
+
+def _rendered(form: str) -> list[Callable[..., Any]]:
+    if form == "json":
+        return [_redacted, structlog.processors.JSONRenderer()]
+    return [_redacted, _line]
+
+
+def _redacted(_logger: object, _method: str, event: EventDict) -> EventDict:
+    return {key: redact(value if isinstance(value, str) else str(value)) for key, value in event.items()}
+
+
+def _line(_logger: object, _method: str, event: EventDict) -> str:
+    level, name = event.pop("level", "info"), event.pop("logger", "")
+    text, trace = event.pop("event", ""), event.pop("exception", "")
+    rest = "".join(f" {key}={value}" for key, value in event.items())
+    return f"{level} {name}: {text}{rest}" + (f"\n{trace}" if trace else "")
