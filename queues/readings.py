@@ -161,11 +161,9 @@ def store(name: str) -> SourceReading:
         return reading
     text = dump_counts((queue.ref.slug, queue.counts, queue.workers) for queue in reading.queues if queue.counts)
     values: dict[str, object] = {"taken_at": reading.read_at, "counts": text}
-    try:
-        with watched(name) as reader:
-            values |= {"health": dump_health(reader.health()), "health_at": now()}
-    except QueueError:
-        pass  # an outage is noted by now; anything else leaves the last health in place, with its time
+    health = _ask_health(name)
+    if health is not None:
+        values |= {"health": dump_health(health), "health_at": now()}
     with transaction.atomic():
         source, _ = Source.objects.update_or_create(name=name, defaults={"ok_at": reading.read_at})
         Snapshot.objects.update_or_create(source=source, defaults=values)
@@ -227,6 +225,15 @@ def _ask(reader: Backend, refs: Sequence[QueueRef]) -> _Answer:
         return _Answer(counts, reader.workers(), now())
     except QueueError as error:
         return _Answer({}, Workers(), now(), error, time.monotonic() - began)
+
+
+def _ask_health(name: str) -> Health | None:
+    """None when it cannot be read: an outage is noted by now, anything else leaves the last health with its time."""
+    try:
+        with watched(name) as reader:
+            return reader.health()
+    except QueueError:
+        return None
 
 
 def _told(name: str, known: _Known, answer: _Answer) -> SourceReading:

@@ -1,0 +1,225 @@
+"""The list of all queues: filtered, grouped, sorted, cut into pages, and summed up. Pure functions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.translation import gettext as _
+
+from queues.attention import Verdict, judge_reading
+from queues.errors import BadInput, LimitExceeded
+from queues.readings import QueueReading, SourceReading
+from queues.types import QueueRef, State
+
+MOST_ROWS = 500  # a page
+
+Value = tuple[int | str, ...]
+Place = tuple[bool, Value, str, str]
+
+
+class SortKey(StrEnum):
+    """What the list can be sorted by, in the words of the query string."""
+
+    URGENCY = "urgency"
+    NAME = "name"
+    WAITING = "waiting"
+    PRIORITIZED = "prioritized"
+    ACTIVE = "active"
+    DELAYED = "delayed"
+    WAITING_CHILDREN = "waiting-children"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    WORKERS = "workers"
+    OLDEST = "oldest"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A queue with its judgement. `live` is false when it comes from a last reading."""
+
+    queue: QueueReading
+    verdict: Verdict
+    live: bool = True
+
+    @property
+    def ref(self) -> QueueRef:
+        return self.queue.ref
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """A sort key and its direction. Every order is total: what is equal goes by source and slug."""
+
+    key: SortKey = SortKey.URGENCY
+    descending: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Sorting:
+        """`failed` or `-failed` as in a query string; the most urgent first for anything else."""
+        word = text.removeprefix("-")
+        return cls(SortKey(word), text.startswith("-")) if word in set(SortKey) else cls()
+
+    def __str__(self) -> str:
+        return f"-{self.key}" if self.descending else str(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a sorted list; `after` continues behind them, "" at the end. `left` rows are still to come."""
+
+    rows: Sequence[Row]
+    after: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum over queues, of which only `known` of `total` could be counted."""
+
+    number: int
+    known: int
+    total: int
+
+    @property
+    def complete(self) -> bool:
+        return self.known == self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The sums of the overview, over the queues that are not gone."""
+
+    by_state: Mapping[State, Sum]
+    workers: Sum
+    paused: int
+    queues: int
+
+    def __getitem__(self, state: State) -> Sum:
+        return self.by_state[state]
+
+    @property
+    def waiting(self) -> Sum:
+        """Waiting and prioritized together: what a worker could take now."""
+        waiting, prioritized = self[State.WAITING], self[State.PRIORITIZED]
+        return Sum(waiting.number + prioritized.number, waiting.known, waiting.total)
+
+
+def rows(readings: Sequence[SourceReading], at_ms: int) -> list[Row]:
+    """All queues of some sources, judged at `at_ms`; those of a last reading at the time of that reading."""
+    made = []
+    for reading in readings:
+        among = frozenset(queue.ref for queue in reading.queues)
+        then = int(reading.read_at.timestamp() * 1000) if reading.read_at and not reading.live else at_ms
+        made += [Row(queue, judge_reading(queue, then, among), reading.live) for queue in reading.queues]
+    return made
+
+
+def matching(listed: Sequence[Row], text: str) -> list[Row]:
+    """The rows whose name (with its prefix, as shown) holds `text`, in any case."""
+    wanted = text.strip().casefold()
+    return [row for row in listed if wanted in row.ref.label.casefold()]
+
+
+def sort(listed: Sequence[Row], sorting: Sorting) -> list[Row]:
+    """The rows in order. Those whose value is unknown come last in both directions."""
+    return sorted(listed, key=lambda row: _place(row, sorting), reverse=sorting.descending)
+
+
+def page(ordered: Sequence[Row], sorting: Sorting, *, after: str = "", size: int = 100) -> Page:
+    """The `size` rows that follow the place `after` of a list sorted by `sorting`.
+
+    The cursor holds the place and not a number of rows: nothing repeats or is left out because other
+    queues came, went or moved. BadInput for a cursor of another order; LimitExceeded beyond 500 rows.
+    """
+    if not 0 < size <= MOST_ROWS:
+        raise LimitExceeded(_("A page holds at most %(most)d rows.") % {"most": MOST_ROWS})
+    rest = ordered
+    if after:
+        behind = _decode(after, sorting)
+        rest = [row for row in ordered if _follows(_place(row, sorting), behind, sorting)]
+    shown = rest[:size]
+    left = len(rest) - len(shown)
+    return Page(shown, _encode(_place(shown[-1], sorting), sorting) if left else "", left)
+
+
+def group_key(name: str) -> str:
+    """The part of a name before its first `.`, `-` or `:`; "" when there is none."""
+    head, *tail = re.split(r"[.:-]", name, maxsplit=1)
+    return head if tail else ""
+
+
+def groups(refs: Collection[QueueRef]) -> Mapping[QueueRef, str]:
+    """The group of each queue by its name as shown; "" for one that would be alone in its group.
+
+    A queue called as a whole group (`orders` beside `orders-eu` and `orders-us`) belongs to it.
+    """
+    keys = {ref: group_key(ref.label) for ref in refs}
+    sizes = Counter(key for key in keys.values() if key)
+    heads = {ref: ref.label for ref in refs if not keys[ref] and ref.label in sizes}
+    sizes.update(heads.values())
+    return {ref: key if sizes[key := keys[ref] or heads.get(ref, "")] > 1 else "" for ref in refs}
+
+
+def totals(listed: Sequence[Row]) -> Totals:
+    """The sums over all rows whose queue is not gone; what could not be read is said and never counted as zero."""
+    here = [row.queue for row in listed if row.queue.gone_since is None]
+    counted = [queue.counts for queue in here if queue.counts is not None]
+    manned = [queue.workers for queue in here if queue.workers is not None]
+    return Totals(
+        by_state={state: Sum(sum(each[state] for each in counted), len(counted), len(here)) for state in State},
+        workers=Sum(sum(manned), len(manned), len(here)),
+        paused=sum(1 for each in counted if each.paused),
+        queues=len(here),
+    )
+
+
+def _value(row: Row, key: SortKey) -> Value | None:
+    counts = row.queue.counts
+    if key is SortKey.URGENCY:
+        return row.verdict.rank
+    if key is SortKey.NAME:
+        return (row.ref.label.casefold(),)
+    if key is SortKey.WORKERS:
+        return None if row.queue.workers is None else (row.queue.workers,)
+    if counts is None:
+        return None
+    if key is SortKey.OLDEST:  # by age: the creation grows as the age falls
+        return (-counts.oldest.created_ms,) if counts.oldest else None
+    return (counts[State(key.value)],)
+
+
+def _place(row: Row, sorting: Sorting) -> Place:
+    value = _value(row, sorting.key)
+    last = value is None
+    return last is not sorting.descending, value or (), row.ref.source, row.ref.slug
+
+
+def _follows(place: Place, behind: Place, sorting: Sorting) -> bool:
+    return place < behind if sorting.descending else place > behind
+
+
+def _encode(place: Place, sorting: Sorting) -> str:
+    text = json.dumps([str(sorting), *place], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _decode(cursor: str, sorting: Sorting) -> Place:
+    refused = BadInput(_("This link to more rows belongs to another list. Open the list again."))
+    try:
+        raw = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        order, last, value, source, slug = json.loads(raw)
+    except (ValueError, TypeError, RecursionError, binascii.Error) as error:
+        raise refused from error
+    kinds = {SortKey.NAME: [str], SortKey.URGENCY: [int, int, int]}.get(sorting.key, [int])
+    if order != str(sorting) or not isinstance(last, bool) or not isinstance(value, list):
+        raise refused
+    if [type(part) for part in value] not in (kinds, []) or not isinstance(source, str) or not isinstance(slug, str):
+        raise refused
+    return last, tuple(value), source, slug

@@ -1,0 +1,74 @@
+"""What runs in the background, each a thin call: beat starts `read_sources` and `scan_sources`.
+
+A task that was not started in time is worth nothing, so each expires; all may run twice at once.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from celery import Task, shared_task
+from celery.exceptions import SoftTimeLimitExceeded
+from kombu.exceptions import OperationalError
+
+from queues import cost, discovery, readings
+from queues.errors import NotFound
+from queues.registry import configured
+
+READ_EVERY_S = 10
+SCAN_LOOK_EVERY_S = 30
+SCAN_LIMIT_S = 900
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(ignore_result=True, expires=READ_EVERY_S, soft_time_limit=20, time_limit=30)
+def read_sources() -> None:
+    """Have every source read, each by a task of its own: one that is dead or odd does not hold up the others."""
+    for config in configured():
+        _send(read_source, config.name)
+    cost.prune()
+
+
+@shared_task(ignore_result=True, expires=READ_EVERY_S, soft_time_limit=30, time_limit=45)
+def read_source(name: str) -> None:
+    """Read one source, keep the reading and its health, and tell what that cost."""
+    try:
+        readings.store(name)
+    except NotFound as error:
+        logger.info("%s", error)  # the source left the configuration after the task was sent
+    cost.report(now=True, silent_too=True)
+
+
+@shared_task(ignore_result=True, expires=SCAN_LOOK_EVERY_S, soft_time_limit=20, time_limit=30)
+def scan_sources() -> None:
+    """Start a scan of each source that is due for one."""
+    for config in configured():
+        if discovery.due(config.name):
+            _send(scan_source, config.name)
+
+
+@shared_task(ignore_result=True, expires=60, soft_time_limit=SCAN_LIMIT_S, time_limit=SCAN_LIMIT_S + 30)
+def scan_source(name: str) -> None:
+    """Scan one source, unless a scan of it is running."""
+    try:
+        discovery.scan(name)
+    except NotFound as error:
+        logger.info("%s", error)  # the source left the configuration after the task was sent
+    except SoftTimeLimitExceeded:
+        logger.warning("The scan of %s did not end within %d s.", name, SCAN_LIMIT_S)
+    cost.report()
+
+
+def start_scan(name: str) -> bool:
+    """Hand a scan to a worker. False when the broker does not answer; takes a few seconds at most."""
+    return _send(scan_source, name)
+
+
+def _send(task: Task[[str], None], name: str) -> bool:
+    try:
+        task.apply_async((name,), retry=False)
+    except OperationalError as error:
+        logger.warning("%s of %s could not be handed to a worker: %s", task.name, name, type(error).__name__)
+        return False
+    return True
