@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from tests.policy import SOAK
 
-_FIXTURES = ("tests.valkey", "tests.node", "tests.chromium")
+_FIXTURES = ("tests.server", "tests.chromium", "tests.valkey", "tests.node")
 pytest_plugins = [name for name in _FIXTURES if importlib.util.find_spec(name)]
 
 

@@ -32,5 +32,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # A file, not memory: servers under test open it from their own process.
     DATABASES["default"]["TEST"] = {"NAME": str(_var / "test.sqlite3")}
 
-# Real hashing takes 0.3 s for each login.
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# Real hashing takes 0.3 s for each login; servers under test know only the real one.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.MD5PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]

@@ -1,0 +1,134 @@
+"""The real ASGI application in a process of its own, on the database of the test that looks at it."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+STARTS_WITHIN = 60.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server. `url` has no slash at its end; `output` is all that it has printed."""
+
+    url: str
+    log: Path
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text("utf-8", errors="replace")
+
+
+StartServer = Callable[[Mapping[str, str]], Server]
+
+
+@pytest.fixture(scope="session")
+def live_environment() -> dict[str, str]:
+    """Variables of the server behind `live`; a package of tests may override it."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def _live_server(live_environment: dict[str, str], django_db_setup: None) -> Iterator[Server]:
+    with _running(live_environment) as server:
+        yield server
+
+
+@pytest.fixture
+def live(transactional_db: None, _live_server: Server) -> Iterator[Server]:
+    """A server that sees what this test saves: one for the whole session, its tables emptied after each test."""
+    before = len(_live_server.output)
+    yield _live_server
+    print(_live_server.output[before:])  # noqa: T201 - shown by pytest beside a failure
+
+
+@pytest.fixture
+def start_server(transactional_db: None) -> Iterator[StartServer]:
+    """Starts further servers with variables of their own, and stops them after the test."""
+    running = []
+
+    def start(environment: Mapping[str, str]) -> Server:
+        context = _running(environment)
+        running.append(context)
+        return context.__enter__()
+
+    yield start
+    for context in running:
+        context.__exit__(None, None, None)
+
+
+@contextmanager
+def _running(environment: Mapping[str, str]) -> Iterator[Server]:
+    with socket.socket() as listening, tempfile.TemporaryDirectory(prefix="mirante-live-") as folder:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        log = Path(folder) / "log"
+        # The open socket is handed over: no other process can take the port in between.
+        command = [sys.executable, "-m", "daphne", "--fd", str(listening.fileno()), "dashboard.asgi:application"]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                env=_environment(environment),
+                cwd=settings.BASE_DIR,
+                pass_fds=[listening.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        server = Server(f"http://127.0.0.1:{listening.getsockname()[1]}", log)
+        # Ours must be closed, or a browser waits on it for ever once the server is gone.
+        listening.close()
+        try:
+            _wait_until_it_answers(server, process)
+            yield server
+        finally:
+            _stop(process)
+
+
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "dashboard.settings", "DATABASE_URL": database_url(), **own}
+
+
+def database_url() -> str:
+    """The database of this test process, as another process is told of it."""
+    database = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{database['NAME']}"
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + quote(str(database["NAME"]))).geturl()
+
+
+def _wait_until_it_answers(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{server.url}/healthz", timeout=STARTS_WITHIN):
+                return
+        except urllib.error.HTTPError as answer:
+            answer.close()
+            return  # It answers; whether it is well is for tests to say.
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail(f"the server did not start:\n{server.output}", pytrace=False)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(15)
