@@ -1,0 +1,146 @@
+"""Stored bodies made fit to show: laid out where they are JSON, secrets masked, oddities marked.
+
+Everything here takes hostile bytes, never raises for them, and costs time and memory linear in the
+capped body (about 50 ms for 256 KB of ordinary JSON).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from queues.ansi import strip_ansi
+from queues.names import show_controls
+from queues.payload.layout import Layout, Token
+from queues.payload.scan import Malformed
+from queues.redaction import DEFAULT, Rules, is_secret_key, mask_label, mask_text
+from queues.types import Body, Mark, Text
+
+__all__ = ["Shown", "Token", "plain_text", "show", "summary"]
+
+SPANS_UP_TO = 64 * 1024  # bytes of a body; a larger one is shown without colours to keep pages small
+MAX_SPANS = 8000
+SUMMARY_READS = 4096  # bytes of a body that a one-line summary looks at
+
+_ODD = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A body as a page shows it. `size` is its true size in bytes, `hidden` the number of masked values.
+
+    `plain` means that the tokens carry no colours: large, or no JSON.
+    """
+
+    tokens: tuple[Token, ...]
+    marks: tuple[Mark, ...]
+    size: int
+    hidden: int
+    plain: bool
+
+    @property
+    def text(self) -> str:
+        return "".join(token.text for token in self.tokens)
+
+
+def show(body: Body, rules: Rules = DEFAULT) -> Shown:
+    """`body` laid out with two spaces a level when it is JSON, else as the text it is, marked MALFORMED.
+
+    Numbers, keys and strings are the text that was stored, in its order, duplicates included; a body
+    that was cut is laid out up to the cut. Control and bidi characters are written as escapes.
+    """
+    text, marks = _decode(body)
+    layout = Layout(_ODD.sub(_escape, text), cut=body.cut, rules=rules)
+    try:
+        tokens = list(layout.tokens())
+    except Malformed:
+        return _raw(body, text, marks, rules)
+    plain = len(body.raw) > SPANS_UP_TO
+    merged = list(_merged(tokens, plain=plain))
+    if len(merged) > MAX_SPANS:
+        plain, merged = True, list(_merged(tokens, plain=True))
+    marks += _layout_marks(layout)
+    return Shown(tuple(merged), marks, body.size, layout.hidden, plain)
+
+
+def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAULT) -> Text:
+    """`body` on one line of at most `limit` characters, secrets masked; it reads the first 4 KB at most.
+
+    `key` is the name under which the body is stored: when it names a secret, all of the body is hidden.
+    """
+    if key and body.raw and (rule := is_secret_key(key, rules)):
+        del rule
+        return Text(mask_label(body.size), body.size, (Mark.MASKED,))
+    part = Body(body.raw[:SUMMARY_READS], body.size)
+    text, marks = _decode(part)
+    layout = Layout(_ODD.sub(_escape, text), cut=part.cut, flat=True, rules=rules)
+    try:
+        line = "".join(token.text for token in layout.tokens())
+        marks += _layout_marks(layout)
+    except Malformed:
+        shown = _raw(part, text, marks, rules)
+        line, marks = " ".join(shown.text.split()), shown.marks
+    if len(line) > limit or part.cut:
+        line = line[: limit - 1] + "…"
+        marks = tuple(dict.fromkeys((Mark.CUT, *marks)))
+    return Text(line, body.size, marks)
+
+
+def plain_text(body: Body, rules: Rules = DEFAULT) -> Text:
+    """Free text (an error, a log line) with its line breaks: ANSI codes stripped, secrets masked, controls visible."""
+    text, marks = _decode(body)
+    masked, hidden = mask_text(strip_ansi(text), rules)
+    return Text(show_controls(masked), body.size, marks + ((Mark.MASKED,) if hidden else ()))
+
+
+def _decode(body: Body) -> tuple[str, tuple[Mark, ...]]:
+    marks: tuple[Mark, ...] = (Mark.CUT,) if body.cut else ()
+    raw = _whole_characters(body.raw) if body.cut else body.raw
+    try:
+        return raw.decode("utf-8"), marks
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", errors="replace"), (*marks, Mark.BYTES)
+
+
+def _whole_characters(raw: bytes) -> bytes:
+    """`raw` without the first bytes of a character that the cut runs through."""
+    for back in range(1, min(4, len(raw) + 1)):
+        byte = raw[-back]
+        if byte >= 0xC0:
+            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return raw[:-back] if back < needed else raw
+        if byte < 0x80:
+            break
+    return raw
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def _raw(body: Body, text: str, marks: tuple[Mark, ...], rules: Rules) -> Shown:
+    masked, hidden = mask_text(text, rules)
+    marks += (Mark.MALFORMED, Mark.MASKED) if hidden else (Mark.MALFORMED,)
+    tokens = (Token("", show_controls(masked)),) if masked else ()
+    return Shown(tokens, marks, body.size, hidden, plain=True)
+
+
+def _layout_marks(layout: Layout) -> tuple[Mark, ...]:
+    found = ((Mark.MALFORMED, layout.odd_numbers), (Mark.DEEP, layout.deep), (Mark.MASKED, bool(layout.hidden)))
+    return tuple(mark for mark, is_so in found if is_so)
+
+
+def _merged(tokens: Iterable[Token], *, plain: bool) -> Iterator[Token]:
+    """Neighbours without a colour become one token; with `plain` only masked values keep theirs."""
+    pending: list[str] = []
+    for token in tokens:
+        if token.kind and (not plain):
+            if pending:
+                yield Token("", "".join(pending))
+                pending.clear()
+            yield token
+        else:
+            pending.append(token.text)
+    if pending:
+        yield Token("", "".join(pending))

@@ -1,0 +1,296 @@
+"""What is secret, by the name of its key or by its shape, and how free text is masked.
+
+Structured documents are masked by `queues.payload`, which asks here about every key. Masking prefers
+safety: `tokens_used` is hidden like `token`, and a value whose end is unclear is hidden to the end of
+its line. `null`, `true`, `false` and the empty string are shown under a secret key, because they say
+only whether there is a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.utils.translation import get_language, ngettext
+
+MASK = "••••••••"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Patterns for the names of keys.
+
+    `*token*` finds its letters anywhere in the key, whatever separates them (`authToken`, `AUTH_TOKENS`);
+    `card` and `card pin` are whole words in that order, singular or plural (`cardNumber`, not `discard`).
+    A pattern is also the rule's name, as pages show it.
+    """
+
+    patterns: tuple[str, ...]
+
+
+DEFAULT = Rules(
+    (
+        "*password*",
+        "*passwd*",
+        "*pwd*",
+        "*passphrase*",
+        "*passcode*",
+        "*secret*",
+        "*token*",
+        "*authorization*",
+        "*cookie*",
+        "*credential*",
+        "*apikey*",
+        "*privatekey*",
+        "*accesskey*",
+        "*signingkey*",
+        "*encryptionkey*",
+        "*sessionid*",
+        "*bearer*",
+        "*jwt*",
+        "*creditcard*",
+        "*debitcard*",
+        "*cardnumber*",
+        "*cvv*",
+        "card",
+        "cvc",
+        "pass",
+        "auth",
+        "pin",
+        "otp",
+        "senha",
+    )
+)
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    anywhere: re.Pattern[str]
+    words: re.Pattern[str]
+
+
+@lru_cache(maxsize=16)
+def _compiled(rules: Rules) -> _Compiled:
+    never = "(?!)"
+    anywhere = [re.escape(p.strip("*").lower()) for p in rules.patterns if p.startswith("*")]
+    words = [re.escape(p.lower()) for p in rules.patterns if not p.startswith("*")]
+    return _Compiled(
+        re.compile("|".join(anywhere) or never),
+        re.compile(f"(?<![a-z])({'|'.join(words)})s?(?![a-z])" if words else never),
+    )
+
+
+def is_secret_key(key: str, rules: Rules = DEFAULT) -> str | None:
+    """The rule (its pattern) that makes the value under `key` a secret, or None. Linear in the key's length."""
+    return _cached_rule(key, rules) if len(key) <= 64 else _rule(key, rules)
+
+
+def _rule(key: str, rules: Rules) -> str | None:
+    words = [word.lower() for word in _WORD.findall(key)]
+    compiled = _compiled(rules)
+    if found := compiled.anywhere.search("".join(words)):
+        return f"*{found[0]}*"
+    if found := compiled.words.search(" ".join(words)):
+        return found[1]
+    return None
+
+
+_cached_rule = lru_cache(maxsize=8192)(_rule)
+
+
+def mask_label(length: int, *, at_least: bool = False) -> str:
+    """What stands for a hidden value, in the language of the page: `•••••••• 36 characters`."""
+    return _label(length, at_least, get_language() or "")
+
+
+@lru_cache(maxsize=4096)
+def _label(length: int, at_least: bool, language: str) -> str:
+    if at_least:
+        text = ngettext("at least %(count)d character", "at least %(count)d characters", length)
+    else:
+        text = ngettext("%(count)d character", "%(count)d characters", length)
+    return f"{MASK} {text % {'count': length}}"
+
+
+# --- free text -------------------------------------------------------------------------------------
+# Every pattern below is linear: runs are possessive and begin at a boundary only, the rest is bounded.
+
+_PAIR = re.compile(
+    r"(?<![\w-])(?:--([\w-]++)[ \t]++"  # --key value
+    r"|([\w.$-]++(?:\ [\w-]++)?)(?:(>)|[\"'`\])\\]*+\s*+(=>|:=|[:=])\s*+))"  # <key>value, key: value
+)
+_MAY_HOLD = re.compile(r"[:=>]|--|eyJ|(?i:bearer|card|visa|-----begin)")
+_OPENING = re.compile(r"(\\*+)([\"'`])")
+_CLOSING = {quote: re.compile(rf"(?<!\\)(\\*+){quote}|\n") for quote in "\"'`"}
+_NESTED = re.compile(r"(?<!\\)(\\*+)([\"'`])|[{}\[\]]")
+_BARE = re.compile(r"(?:\d{4}[ -]){2,4}\d{1,7}|(?:(?i:bearer|basic|digest|token)[ \t]{1,4})?[^\s\"'`&<>]++")
+_LITERAL = re.compile(r"(?:null|true|false|undefined|None|True|False|nil)?[\s,;.&)}\]]*")
+_HEADER_END = re.compile(r"[\r\n]|(?<!\\)\\[nr]|(?<!\\)\\*+[\"'](?=[\s,}\])]|$)")
+_LINE_END = re.compile(r"[\r\n]")
+_SOURCE_FILE = re.compile(r"\.(?:[cm]?[jt]sx?|py|rb|go|java|kt|php|rs|cs|vue|json|exs?|scala|swift)$")
+_ERROR_NAME = re.compile(r"(?:[Ee]rror|ERROR|[Ee]xception|[Ww]arning|[Ff]ault)$")
+_ESCAPED_ASCII = re.compile(r"(?<!\\)\\++u00([2-7][0-9a-fA-F])")
+
+_BEARER = re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,4}((?=[\w.~+/=-]{0,64}\d)[\w.~+/=-]{8,}+|[\w.~+/=-]{20,}+)")
+_JWT = re.compile(r"(?<![\w-])(eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?)")
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_WEB_USERINFO = re.compile(
+    r"(?<=http|ttps)://(?:[^\s/?#\"'<>@:]{0,128}:([^\s\"'<>/?#@]{1,256})|([^\s/?#\"'<>@:]{20,256}))@"
+)
+_OTHER_USERINFO = re.compile(r"(?<!http)(?<!ttps)://[^\s\"'<>:@]{0,128}:([^\s\"'<>]{1,256})@")
+_CARD = re.compile(r"(?i)(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,24}((?:\d[ -]?){12,18}\d)(?!\d)")
+
+Span = tuple[int, int]
+
+
+def mask_text(text: str, rules: Rules = DEFAULT) -> tuple[str, int]:
+    """`text` with its secrets replaced by dots, and how many were hidden. Linear; never raises.
+
+    Finds `key=value`, `key: value`, `--key value`, `<key>value<`, quoted keys and values also inside
+    JSON strings (`\\"token\\":\\"...\\"`), headers to the end of the line, passwords in URLs, bearer tokens,
+    JWTs, private keys, and card numbers (Luhn) behind a word such as card. Strip ANSI codes first.
+    Text without a secret comes back unchanged.
+    """
+    if not _MAY_HOLD.search(text) and "\\u00" not in text:
+        return text, 0
+    plain = _ESCAPED_ASCII.sub(_unescape, text) if "\\u00" in text else text
+    spans = _merged([*_pairs(plain, rules), *_shapes(plain)])
+    if not spans:
+        return text, 0
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        parts += (plain[done:start], MASK)
+        done = end
+    parts.append(plain[done:])
+    return "".join(parts), len(spans)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16))
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _pairs(text: str, rules: Rules) -> Iterator[Span]:
+    pos = 0
+    while found := _PAIR.search(text, pos):
+        pos = found.end()
+        if rule := _pair_rule(text, found, rules):
+            start, end = _value(text, found, rule)
+            pos = max(pos, end)
+            if start < end:
+                yield start, end
+
+
+def _pair_rule(text: str, found: re.Match[str], rules: Rules) -> str | None:
+    flag, key, tag, separator = found.groups()
+    if flag is not None:
+        return is_secret_key(flag, rules)
+    if tag and text[found.start() - 1 : found.start()] not in ("<", ":"):
+        return None
+    if _ERROR_NAME.search(key):  # "TokenExpiredError: jwt expired" names no secret
+        return None
+    if separator == ":" and _SOURCE_FILE.search(key) and text[found.end() : found.end() + 1].isdigit():
+        return None  # "at verify (/app/token.js:12:3)"
+    rule = is_secret_key(key, rules)
+    if rule is None and text[found.start() - 1 : found.start()] == "\\" and key[0] in "nrtbf":
+        return is_secret_key(key[1:], rules)  # the letter belongs to an escape such as \n
+    return rule
+
+
+def _value(text: str, found: re.Match[str], rule: str) -> Span:
+    """Where the value behind a secret key begins and ends; an empty span when there is nothing to hide."""
+    start = found.end()
+    if found[3]:
+        end = text.find("<", start)
+        return start, len(text) if end < 0 else end
+    if opening := _OPENING.match(text, start):
+        return opening.end(), _string_end(text, opening.end(), opening[2], len(opening[1]))
+    if text[start : start + 1] in ("{", "["):
+        return start, _nested_end(text, start)
+    if "\n" in found[0]:
+        return start, start
+    if rule in ("*authorization*", "*cookie*"):
+        return start, _header_end(text, start)
+    bare = _BARE.match(text, start)
+    return (start, start) if bare is None or _LITERAL.fullmatch(bare[0]) else bare.span()
+
+
+def _header_end(text: str, start: int) -> int:
+    pattern = _LINE_END if text[start : start + 6].lower() == "digest" else _HEADER_END
+    end = pattern.search(text, start)
+    return end.start() if end else len(text)
+
+
+def _string_end(text: str, start: int, quote: str, depth: int) -> int:
+    """The end of a quoted value whose opening quote stands behind `depth` backslashes.
+
+    A quote ends it when the backslashes before it are those of the opening one plus escaped backslashes
+    of the content, or fewer: then it is the quote around the whole.
+    """
+    for closing in _CLOSING[quote].finditer(text, start):
+        if closing[1] is None:
+            return closing.start()
+        run = len(closing[1])
+        if run < depth or run % (2 * depth + 2) == depth:
+            return closing.end() - 1 - min(run, depth)
+    return len(text)
+
+
+def _nested_end(text: str, start: int) -> int:
+    """The end of an object or array as far as its brackets tell; the end of the text when they do not close."""
+    level, pos = 0, start
+    while found := _NESTED.search(text, pos):
+        pos = found.end()
+        if found[2]:
+            pos = _string_end(text, pos, found[2], len(found[1])) + len(found[1]) + 1
+        elif found[0] in "{[":
+            level += 1
+        else:
+            level -= 1
+            if level == 0:
+                return pos
+    return len(text)
+
+
+def _shapes(text: str) -> Iterator[Span]:
+    """Secrets that are known by their looks, whatever the key is called."""
+    for pattern in (_BEARER, _JWT):
+        for found in pattern.finditer(text):
+            yield found.span(1)
+    if "@" in text:
+        for found in _WEB_USERINFO.finditer(text):
+            yield found.span(1 if found[1] else 2)
+        for found in _OTHER_USERINFO.finditer(text):
+            yield found.span(1)
+    for found in _CARD.finditer(text):
+        if _luhn(found[1]):
+            yield found.span(1)
+    yield from _private_keys(text)
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    pos = 0
+    while found := _PRIVATE_KEY.search(text, pos):
+        end = text.find("-----END", found.end())
+        pos = len(text) if end < 0 else end
+        yield found.end(), pos
+
+
+def _luhn(number: str) -> bool:
+    digits = [int(char) for char in number if char.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
