@@ -53,7 +53,7 @@ def live(transactional_db: None, _live_server: Server) -> Iterator[Server]:
     """A server that sees what this test saves: one for the whole session, its tables emptied after each test."""
     before = len(_live_server.output)
     yield _live_server
-    print(_live_server.output[before:])  # noqa: T201 - shown by pytest beside a failure
+    print(_live_server.output[before:])
 
 
 @pytest.fixture
