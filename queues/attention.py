@@ -116,19 +116,24 @@ def judge_reading(reading: QueueReading, at_ms: int, among: Collection[QueueRef]
 def needs_eyes(judged: Sequence[tuple[QueueRef, Verdict]], *, most: int = EYES) -> Sequence[Eye]:
     """The most urgent queues, in words."""
     urgent = sorted((v.rank, ref.source, ref.slug, ref, v) for ref, v in judged if v.level in (Level.CRIT, Level.WARN))
-    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences)) for *_place, ref, v in urgent[:most]]
+    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences)) for *_order, ref, v in urgent[:most]]
 
 
-def lede(readings: Sequence[SourceReading], verdicts: Sequence[Verdict]) -> str:
-    """The state of everything in one or two plain sentences, in the active language."""
+def lede(readings: Sequence[SourceReading], judged: Sequence[tuple[QueueRef, Verdict]]) -> str:
+    """The state of everything in one or two plain sentences, in the active language.
+
+    Only what was read live is called well or in need; a last reading is called a last reading.
+    """
     unread = [reading for reading in readings if not reading.live]
     if unread and len(readings) == 1:
         return _("%(source)s cannot be read. This is its last reading.") % {"source": unread[0].source}
     sentences = [_where(readings)]
     if unread:
         sentences.append(_unread(unread, len(readings)))
+    dead = {reading.source for reading in unread}
+    verdicts = [verdict for ref, verdict in judged if ref.source not in dead and verdict.why is not Why.GONE]
     if verdicts:
-        sentences.append(_how_many(verdicts))
+        sentences.append(_how_many(verdicts, all_read=not unread))
     return " ".join(sentences)
 
 
@@ -150,12 +155,12 @@ def _unread(unread: Sequence[SourceReading], total: int) -> str:
     return text % {"n": figure(len(unread)), "total": figure(total)}
 
 
-def _how_many(verdicts: Sequence[Verdict]) -> str:
+def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
     eyes = sum(1 for verdict in verdicts if verdict.level in (Level.CRIT, Level.WARN))
     unknown = sum(1 for verdict in verdicts if verdict.level is Level.UNKNOWN)
     well = len(verdicts) - eyes - unknown
     if not eyes and not unknown:
-        return _("Nothing needs eyes.")
+        return _("Nothing needs eyes.") if all_read else _("Of the others, nothing needs eyes.")
     parts = []
     if eyes:
         parts.append(ngettext("%(n)s needs eyes", "%(n)s need eyes", eyes) % {"n": in_words(eyes)})

@@ -1,0 +1,34 @@
+"""Sources for the tests of the domain: two in memory, where no real server is meant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from queues import outages, registry
+from queues.registry import SourceConfig
+from tests.queues.fakes import FakeBackend, as_kind
+
+
+@pytest.fixture
+def two(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeBackend, FakeBackend]]:
+    """The backends of the sources `main` and `other`, both in memory."""
+    monkeypatch.setitem(sys.modules, "queues.backends.memory", as_kind())
+    settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory"), SourceConfig("other", "", kind="memory"))
+    registry.forget()
+    first, second = registry.backend("main"), registry.backend("other")
+    assert isinstance(first, FakeBackend)
+    assert isinstance(second, FakeBackend)
+    yield first, second
+    registry.forget()
+    outages.forget("main")
+    outages.forget("other")
+
+
+@pytest.fixture
+def main(two: tuple[FakeBackend, FakeBackend]) -> FakeBackend:
+    """The backend of the source `main`, in memory."""
+    return two[0]

@@ -1,0 +1,126 @@
+"""A queue system in memory, for races and failures that a real server cannot be made to show on demand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+
+from queues.errors import NotFound, Unreachable
+from queues.registry import SourceConfig
+from queues.types import (
+    Capability,
+    Counts,
+    Found,
+    Health,
+    Job,
+    JobPage,
+    JobRef,
+    LogPage,
+    Oldest,
+    Order,
+    QueueInfo,
+    QueueRef,
+    State,
+    Worker,
+    Workers,
+)
+
+EMPTY: Mapping[State, int] = dict.fromkeys(State, 0)
+
+
+def counts(*, paused: bool = False, parked: int = 0, oldest: Oldest | None = None, **by_state: int) -> Counts:
+    """Counts with `waiting=3` and the like; states that are not named hold nothing."""
+    named = {State(name.replace("_", "-")): number for name, number in by_state.items()}
+    return Counts({**EMPTY, **named}, paused=paused, parked=parked, oldest=oldest)
+
+
+def ref(name: str, source: str = "main") -> QueueRef:
+    return QueueRef(source, b"bull", name.encode())
+
+
+class FakeBackend:
+    """Queues as a dictionary. `down` makes every call raise; `between` runs between two steps of a scan."""
+
+    address = "127.0.0.1:1/0"
+    capabilities = frozenset(Capability)
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.queues: dict[QueueRef, Counts] = {}
+        self.hidden: set[QueueRef] = set()  # there, but not seen by a scan
+        self.workers_of: Workers = Workers()
+        self.down = ""
+        self.gate: threading.Event | None = None
+        self.between: Callable[[int], None] = lambda step: None
+        self.commands_sent = 0
+
+    def add(self, name: str, found: Counts | None = None, *, workers: int = 0) -> QueueRef:
+        queue = ref(name, self.source)
+        self.queues[queue] = found or counts()
+        known = dict(self.workers_of.by_queue)
+        known[queue.prefix, queue.name] = [Worker("", f"127.0.0.1:{n}", 0, 0) for n in range(workers)]
+        self.workers_of = Workers(known)
+        return queue
+
+    def _call(self) -> None:
+        self.commands_sent += 1
+        if self.gate:
+            self.gate.wait(30)
+        if self.down:
+            raise Unreachable(self.down, source=self.source)
+
+    def health(self) -> Health:
+        self._call()
+        return Health("Valkey", "9.1", "standalone", "master", memory_used=1, notes=("no INFO",))
+
+    def discover(self) -> Iterator[tuple[int, Sequence[QueueRef]]]:
+        for step, queue in enumerate(sorted(self.queues, key=lambda each: each.name), 1):
+            self.between(step)
+            self._call()
+            yield step * 10, [] if queue in self.hidden else [queue, queue]
+
+    def counts(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Counts]:
+        self._call()
+        nothing = Counts(EMPTY, paused=False, exists=False)
+        return {queue: self.queues.get(queue, nothing) for queue in queues}
+
+    def workers(self) -> Workers:
+        self._call()
+        return self.workers_of
+
+    def queue(self, queue: QueueRef) -> QueueInfo:
+        raise NotFound("not part of this fake")
+
+    def jobs(
+        self,
+        queue: QueueRef,
+        states: Sequence[State],
+        *,
+        size: int = 50,
+        order: Order = Order.NEWEST,
+        cursor: str = "",
+        name: str = "",
+    ) -> JobPage:
+        raise NotFound("not part of this fake")
+
+    def job(self, job: JobRef) -> Job:
+        raise NotFound("not part of this fake")
+
+    def logs(self, job: JobRef, *, first: int | None = None) -> LogPage:
+        raise NotFound("not part of this fake")
+
+    def body(self, job: JobRef, name: bytes) -> bytes:
+        raise NotFound("not part of this fake")
+
+    def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
+        raise NotFound("not part of this fake")
+
+
+def as_kind() -> SimpleNamespace:
+    """A module to stand at `queues.backends.memory`."""
+
+    def connect(config: SourceConfig) -> FakeBackend:
+        return FakeBackend(config.name)
+
+    return SimpleNamespace(connect=connect)

@@ -1,0 +1,158 @@
+"""What is said of a queue, judged from its keys."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from queues.attention import Level, Why, dead_letters_of, judge, lede, letters_queue, needs_eyes
+from queues.facts import span
+from queues.readings import QueueReading, SourceReading
+from queues.types import Counts, Oldest, QueueRef
+from tests.queues.fakes import EMPTY, counts, ref
+
+NOW = 1_800_000_000_000
+MINUTE = 60_000
+ORDERS = ref("orders")
+
+
+def old(minutes: int, *, at_least: bool = False) -> Oldest:
+    return Oldest(NOW - minutes * MINUTE, at_least)
+
+
+def test_a_backlog_without_a_worker_is_a_warning_and_after_a_quarter_of_an_hour_critical() -> None:
+    young = judge(ORDERS, counts(waiting=3, prioritized=1, oldest=old(15)), 0, NOW)
+    assert (young.level, young.why) == (Level.WARN, Why.NO_WORKER)
+    assert young.sentences == ["4 jobs wait and no worker is connected. The oldest was created 15 min ago."]
+    assert judge(ORDERS, counts(waiting=3, oldest=old(16)), 0, NOW).level is Level.CRIT
+
+
+def test_missing_workers_are_not_claimed_where_nobody_knows_them() -> None:
+    verdict = judge(ORDERS, counts(waiting=3, active=2, oldest=old(1)), None, NOW)
+    assert (verdict.level, verdict.facts) == (Level.OK, ())
+
+
+def test_a_job_that_waits_long_is_a_warning_also_with_workers_or_unknown_ones() -> None:
+    for workers in (2, None):
+        verdict = judge(ORDERS, counts(waiting=1300, oldest=old(41, at_least=True)), workers, NOW)
+        assert (verdict.level, verdict.why) == (Level.WARN, Why.OLD)
+        assert verdict.sentences == ["1,300 jobs wait. The oldest was created at least 41 min ago."]
+    assert judge(ORDERS, counts(waiting=1300, oldest=old(15)), 2, NOW).level is Level.OK
+
+
+def test_a_paused_queue_does_not_warn_of_workers_or_age() -> None:
+    verdict = judge(ORDERS, counts(waiting=531, active=2, paused=True, oldest=old(9999)), 0, NOW)
+    assert (verdict.level, verdict.why) == (Level.QUIET, Why.PAUSED)
+    assert verdict.title == "paused, 531 jobs wait"
+
+
+def test_jobs_parked_in_a_list_that_nobody_reads_are_critical_unless_the_queue_is_paused() -> None:
+    verdict = judge(ORDERS, counts(waiting=12, parked=12), 3, NOW)
+    assert (verdict.level, verdict.why) == (Level.CRIT, Why.PARKED)
+    assert verdict.sentences == [
+        "12 jobs are parked in a “paused” list that no worker reads until the queue is resumed."
+    ]
+    assert judge(ORDERS, counts(waiting=12, parked=12, paused=True), 3, NOW).level is Level.QUIET
+
+
+def test_active_jobs_without_any_worker_are_a_warning() -> None:
+    verdict = judge(ORDERS, counts(active=1), 0, NOW)
+    assert (verdict.level, verdict.why) == (Level.WARN, Why.STRANDED)
+    assert "1 job is active" in verdict.sentences[0]
+
+
+def test_failed_jobs_alone_are_a_quiet_fact() -> None:
+    verdict = judge(ORDERS, counts(failed=64), 1, NOW)
+    assert (verdict.level, verdict.title) == (Level.QUIET, "64 failed")
+
+
+@pytest.mark.parametrize("name", ["orders-failed", "orders-dlq", "orders-dead", "orders.failed", "orders_DLQ"])
+def test_a_dead_letter_queue_warns_of_its_letters_and_never_of_workers_or_age(name: str) -> None:
+    letters = ref(name)
+    assert dead_letters_of(letters, {ORDERS, letters}) == ORDERS
+    verdict = judge(letters, counts(waiting=1906, oldest=old(9999)), 0, NOW, {ORDERS, letters})
+    assert (verdict.level, verdict.why) == (Level.WARN, Why.LETTERS)
+    assert verdict.sentences == ["1,906 dead letters wait for somebody."]
+    assert judge(letters, counts(), 0, NOW, {ORDERS, letters}).level is Level.OK
+
+
+def test_a_queue_called_failed_is_no_dead_letter_queue_when_its_origin_does_not_exist() -> None:
+    alone = ref("login-failed")
+    assert dead_letters_of(alone, {alone}) is None
+    assert judge(alone, counts(waiting=1), 0, NOW, {alone}).why is Why.NO_WORKER
+    assert dead_letters_of(ref("login-dlq"), {alone}) == ref("login")
+    assert dead_letters_of(ref("-failed")) is None
+    assert dead_letters_of(ref("failed")) is None
+
+
+def test_the_dead_letter_queue_of_a_queue_has_the_same_prefix() -> None:
+    here, elsewhere = ref("orders-failed"), QueueRef("main", b"other", b"orders-dlq")
+    assert letters_queue(ORDERS, {ORDERS, here, elsewhere}) == here
+    assert letters_queue(ORDERS, {ORDERS, elsewhere}) is None
+
+
+def test_a_queue_without_keys_is_gone_and_one_without_counts_is_unknown() -> None:
+    assert judge(ORDERS, Counts(EMPTY, paused=False, exists=False), 0, NOW).why is Why.GONE
+    assert judge(ORDERS, counts(waiting=5), 0, NOW, gone=True).level is Level.QUIET
+    assert judge(ORDERS, None, None, NOW).level is Level.UNKNOWN
+
+
+def test_the_most_urgent_come_first_and_three_need_eyes() -> None:
+    judged = {
+        "well": judge(ref("well"), counts(), 1, NOW),
+        "paused": judge(ref("paused"), counts(paused=True), 1, NOW),
+        "held": judge(ref("held"), counts(paused=True, waiting=7), 1, NOW),
+        "failed": judge(ref("failed"), counts(failed=3), 1, NOW),
+        "unread": judge(ref("unread"), None, None, NOW),
+        "letters-dlq": judge(ref("letters-dlq"), counts(waiting=9), None, NOW),
+        "slow": judge(ref("slow"), counts(waiting=1, oldest=old(20)), 1, NOW),
+        "slower": judge(ref("slower"), counts(waiting=1, oldest=old(21)), 1, NOW),
+        "dead": judge(ref("dead"), counts(waiting=1, oldest=old(20)), 0, NOW),
+    }
+    order = sorted(judged, key=lambda name: judged[name].rank)
+    assert order == ["dead", "slower", "slow", "letters-dlq", "unread", "held", "failed", "paused", "well"]
+    eyes = needs_eyes([(ref(name), verdict) for name, verdict in judged.items()])
+    assert [eye.ref.label for eye in eyes] == ["dead", "slower", "slow"]
+    assert eyes[0].title == "dead: no worker for 1 waiting job"
+
+
+def test_the_rank_does_not_change_as_the_clock_runs() -> None:
+    depth = counts(waiting=1, oldest=old(20))
+    assert judge(ORDERS, depth, 0, NOW).rank == judge(ORDERS, depth, 0, NOW + 5 * MINUTE).rank
+
+
+def reading(source: str, names: list[str], *, live: bool = True) -> SourceReading:
+    queues = tuple(QueueReading(ref(name, source), counts(), 1) for name in names)
+    return SourceReading(source, queues, live, datetime.now(UTC))
+
+
+def test_the_lede_says_in_plain_words_how_many_need_eyes() -> None:
+    well = (ORDERS, judge(ORDERS, counts(), 1, NOW))
+    bad = (ORDERS, judge(ORDERS, counts(waiting=1), 0, NOW))
+    unread = (ORDERS, judge(ORDERS, None, None, NOW))
+    main = reading("main", ["a", "b", "c"])
+    assert lede([main], [well, bad, well]) == "3 queues in main. One needs eyes; two are well."
+    assert lede([main], [well] * 3) == "3 queues in main. Nothing needs eyes."
+    assert lede([main], [bad, unread, bad]) == "3 queues in main. Two need eyes; one is unknown."
+    assert lede([main, reading("other", ["a"])], [well] * 4) == "4 queues in 2 sources. Nothing needs eyes."
+    assert lede([reading("main", [])], []) == "0 queues in main."
+
+
+def test_the_lede_never_calls_well_what_cannot_be_read() -> None:
+    well = judge(ORDERS, counts(), 1, NOW)
+    bad = judge(ORDERS, counts(waiting=1), 0, NOW)
+    dead = reading("other", ["a"], live=False)
+    assert lede([dead], [(ref("a", "other"), well)]) == "other cannot be read. This is its last reading."
+    assert lede([reading("main", ["a"]), dead], [(ORDERS, well), (ref("a", "other"), bad)]) == (
+        "2 queues in 2 sources. other cannot be read; its rows are its last reading. Of the others, nothing needs eyes."
+    )
+    assert lede([dead, dead], [(ref("a", "other"), well)]) == (
+        "2 queues in 2 sources. No source can be read; these are their last readings."
+    )
+
+
+def test_durations_have_two_units_at_most() -> None:
+    assert [span(ms) for ms in (-5, 59_999, 60_000, 7_440_000, 533_000_000)] == [
+        "0 s", "59 s", "1 min", "2 h 04 min", "6 d 4 h",
+    ]  # fmt: skip
