@@ -99,9 +99,10 @@ def judge(
     elif counts is None:
         facts = [Fact(Why.UNREAD, Level.UNKNOWN)]
     elif dead_letters_of(ref, among):
-        facts = [*_parked(counts), *_letters(counts)]
+        facts = [*_parked(counts), *_letters(counts), *_odd(counts)]
     else:
-        facts = [*_parked(counts), *_waiting(counts, workers, at_ms), *_active(counts, workers), *_known(counts)]
+        pressing = [*_parked(counts), *_waiting(counts, workers, at_ms), *_active(counts, workers)]
+        facts = [*pressing, *_odd(counts), *_known(counts)]
     facts.sort(key=lambda fact: _LEVELS.index(fact.level))
     level = facts[0].level if facts else Level.OK
     return Verdict(level, tuple(facts), (_LEVELS.index(level), *_place(level, facts, counts)))
@@ -182,7 +183,7 @@ def _parked(counts: Counts) -> list[Fact]:
 
 
 def _letters(counts: Counts) -> list[Fact]:
-    held = counts.backlog + counts[State.DELAYED] + counts[State.FAILED]
+    held = counts.backlog + (counts[State.DELAYED] or 0) + (counts[State.FAILED] or 0)
     return [Fact(Why.LETTERS, Level.WARN, held)] if held else []
 
 
@@ -198,15 +199,23 @@ def _waiting(counts: Counts, workers: int | None, at_ms: int) -> list[Fact]:
 
 
 def _active(counts: Counts, workers: int | None) -> list[Fact]:
-    stranded = counts[State.ACTIVE] if workers == 0 and not counts.paused else 0
+    if workers != 0 or counts.paused:
+        return []
+    stranded = counts[State.ACTIVE]
     return [Fact(Why.STRANDED, Level.WARN, stranded)] if stranded else []
 
 
 def _known(counts: Counts) -> list[Fact]:
     facts = [Fact(Why.PAUSED, Level.QUIET, counts.backlog)] if counts.paused else []
-    if counts[State.FAILED]:
-        facts.append(Fact(Why.FAILED, Level.QUIET, counts[State.FAILED]))
+    if failed := counts[State.FAILED]:
+        facts.append(Fact(Why.FAILED, Level.QUIET, failed))
     return facts
+
+
+def _odd(counts: Counts) -> list[Fact]:
+    """A queue with a state that cannot be read is never called well."""
+    odd = sum(1 for state in State if counts[state] is None)
+    return [Fact(Why.ODD_KEYS, Level.UNKNOWN, odd)] if odd else []
 
 
 def _place(level: Level, facts: Sequence[Fact], counts: Counts | None) -> tuple[int, int]:

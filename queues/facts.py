@@ -32,6 +32,7 @@ class Why(StrEnum):
     FAILED = "failed"
     GONE = "gone"
     UNREAD = "unread"
+    ODD_KEYS = "odd-keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ def _title(fact: Fact) -> str:
             text = _("gone")
         case Why.UNREAD:
             text = _("not read yet")
+        case Why.ODD_KEYS:
+            text = ngettext("%(n)s state cannot be read", "%(n)s states cannot be read", n)
     return text % {"n": figure(n), "span": span(fact.age_ms or 0)}
 
 
@@ -146,6 +149,12 @@ def _sentence(fact: Fact) -> str:
             text = _("Not one key of this queue is left.")
         case Why.UNREAD:
             text = _("It has not been read yet.")
+        case Why.ODD_KEYS:
+            text = ngettext(
+                "%(n)s state cannot be read: its key holds something that is not BullMQ’s.",
+                "%(n)s states cannot be read: their keys hold something that is not BullMQ’s.",
+                n,
+            )
     return " ".join(filter(None, (text % {"n": figure(n)}, _aged(fact))))
 
 

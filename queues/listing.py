@@ -108,7 +108,7 @@ class Totals:
     def waiting(self) -> Sum:
         """Waiting and prioritized together: what a worker could take now."""
         waiting, prioritized = self[State.WAITING], self[State.PRIORITIZED]
-        return Sum(waiting.number + prioritized.number, waiting.known, waiting.total)
+        return Sum(waiting.number + prioritized.number, min(waiting.known, prioritized.known), waiting.total)
 
 
 def rows(readings: Sequence[SourceReading], at_ms: int) -> list[Row]:
@@ -171,13 +171,17 @@ def totals(listed: Sequence[Row]) -> Totals:
     """The sums over all rows whose queue is not gone; what could not be read is said and never counted as zero."""
     here = [row.queue for row in listed if row.queue.gone_since is None]
     counted = [queue.counts for queue in here if queue.counts is not None]
-    manned = [queue.workers for queue in here if queue.workers is not None]
     return Totals(
-        by_state={state: Sum(sum(each[state] for each in counted), len(counted), len(here)) for state in State},
-        workers=Sum(sum(manned), len(manned), len(here)),
+        by_state={state: _sum([each[state] for each in counted], len(here)) for state in State},
+        workers=_sum([queue.workers for queue in here], len(here)),
         paused=sum(1 for each in counted if each.paused),
         queues=len(here),
     )
+
+
+def _sum(numbers: Sequence[int | None], total: int) -> Sum:
+    known = [number for number in numbers if number is not None]
+    return Sum(sum(known), len(known), total)
 
 
 def _value(row: Row, key: SortKey) -> Value | None:
@@ -192,7 +196,8 @@ def _value(row: Row, key: SortKey) -> Value | None:
         return None
     if key is SortKey.OLDEST:  # by age: the creation grows as the age falls
         return (-counts.oldest.created_ms,) if counts.oldest else None
-    return (counts[State(key.value)],)
+    number = counts[State(key.value)]
+    return None if number is None else (number,)
 
 
 def _place(row: Row, sorting: Sorting) -> Place:

@@ -49,7 +49,7 @@ def load_health(text: str) -> Health | None:
 def _row(counts: Counts, workers: int | None) -> dict[str, object]:
     oldest = counts.oldest
     row: dict[str, object] = {
-        "n": [counts.by_state.get(state, 0) for state in _ORDER],
+        "n": [counts.by_state.get(state) for state in _ORDER],  # null: this state could not be read
         "w": workers,
         "p": counts.paused,
         "k": counts.parked,
@@ -68,7 +68,7 @@ def _counts(row: Mapping[str, object]) -> Counts:
     if not isinstance(numbers, list) or len(numbers) != len(_ORDER):
         raise ValueError("not the counts of a queue")
     return Counts(
-        by_state={state: int(number) for state, number in zip(_ORDER, numbers, strict=True)},
+        by_state={state: int(number) for state, number in zip(_ORDER, numbers, strict=True) if number is not None},
         paused=bool(row.get("p")),
         parked=_number(row.get("k")) or 0,
         oldest=Oldest(int(oldest[0]), bool(oldest[1])) if isinstance(oldest, list) else None,

@@ -53,6 +53,7 @@ class FakeBackend:
         self.down = ""
         self.gate: threading.Event | None = None
         self.between: Callable[[int], None] = lambda step: None
+        self.after_workers: Callable[[], None] = lambda: None
         self.commands_sent = 0
 
     def add(self, name: str, found: Counts | None = None, *, workers: int = 0) -> QueueRef:
@@ -87,6 +88,7 @@ class FakeBackend:
 
     def workers(self) -> Workers:
         self._call()
+        self.after_workers()
         return self.workers_of
 
     def queue(self, queue: QueueRef) -> QueueInfo:

@@ -9,7 +9,7 @@ import pytest
 from queues.attention import Level, Why, dead_letters_of, judge, lede, letters_queue, needs_eyes
 from queues.facts import span
 from queues.readings import QueueReading, SourceReading
-from queues.types import Counts, Oldest, QueueRef
+from queues.types import Counts, Oldest, QueueRef, State
 from tests.queues.fakes import EMPTY, counts, ref
 
 NOW = 1_800_000_000_000
@@ -96,6 +96,14 @@ def test_a_queue_without_keys_is_gone_and_one_without_counts_is_unknown() -> Non
     assert judge(ORDERS, Counts(EMPTY, paused=False, exists=False), 0, NOW).why is Why.GONE
     assert judge(ORDERS, counts(waiting=5), 0, NOW, gone=True).level is Level.QUIET
     assert judge(ORDERS, None, None, NOW).level is Level.UNKNOWN
+
+
+def test_a_queue_with_a_state_that_cannot_be_read_is_never_called_well() -> None:
+    odd = Counts({State.WAITING: 0}, paused=False)
+    verdict = judge(ORDERS, odd, 1, NOW)
+    assert (verdict.level, verdict.why) == (Level.UNKNOWN, Why.ODD_KEYS)
+    assert verdict.title == "6 states cannot be read"
+    assert judge(ref("orders-dlq"), odd, 1, NOW).level is Level.UNKNOWN
 
 
 def test_the_most_urgent_come_first_and_three_need_eyes() -> None:

@@ -27,11 +27,12 @@ some_counts = st.builds(
     st.booleans(),
     few,
 )
+some_odd = st.just(Counts({State.FAILED: 1}, paused=False))
 some_names = st.one_of(st.sampled_from([b"a", b"A", b"b-failed", b"b", b"\xff"]), st.binary(min_size=1, max_size=3))
 some_queues = st.builds(
     QueueReading,
     st.builds(QueueRef, st.sampled_from(["main", "other"]), st.sampled_from([b"bull", b"x"]), some_names),
-    st.none() | some_counts,
+    st.none() | some_counts | some_odd,
     st.none() | few,
 )
 some_rows = st.lists(some_queues, max_size=40, unique_by=lambda queue: queue.ref).map(
@@ -90,7 +91,9 @@ def test_what_is_not_known_comes_last_in_both_directions(listed: list[Row], key:
         found = row.queue.counts
         if key is SortKey.WORKERS:
             return row.queue.workers is not None
-        return found is not None and (key is SortKey.WAITING or found.oldest is not None)
+        if found is None:
+            return False
+        return found[State.WAITING] is not None if key is SortKey.WAITING else found.oldest is not None
 
     told = [known(row) for row in sort(listed, Sorting(key, descending))]
     assert told == sorted(told, reverse=True)
@@ -176,6 +179,14 @@ def test_totals_say_what_could_not_be_counted_and_leave_out_what_is_gone() -> No
     assert (summed.queues, summed.paused, summed.waiting.number) == (2, 1, 3)
     assert (summed[State.WAITING].known, summed[State.WAITING].total, summed[State.WAITING].complete) == (1, 2, False)
     assert (summed.workers.number, summed.workers.known) == (3, 1)
+
+
+def test_a_state_that_cannot_be_read_is_left_out_of_its_sum_alone() -> None:
+    odd = Counts({State.WAITING: 4}, paused=False)
+    summed = totals(listed(row("a", counts(waiting=1, failed=2)), row("b", odd)))
+    assert (summed[State.WAITING].number, summed[State.WAITING].complete) == (5, True)
+    assert (summed[State.FAILED].number, summed[State.FAILED].known) == (2, 1)
+    assert (summed.waiting.number, summed.waiting.complete) == (5, False)
 
 
 def test_a_last_reading_is_judged_at_the_time_of_that_reading() -> None:
