@@ -95,7 +95,7 @@ def read(env: Mapping[str, str], *, base_dir: Path) -> Environment:
         from_email=values.parsed("DEFAULT_FROM_EMAIL", _address, "mirante@localhost"),
         log_level=values.parsed("LOG_LEVEL", choice("debug", "info", "warning", "error"), "info"),
         log_format=values.parsed("LOG_FORMAT", choice("text", "json"), "text"),
-        demo_rate=values.parsed("MIRANTE_DEMO_RATE", rate, 5.0),
+        demo_rate=values.parsed("MIRANTE_DEMO_RATE", rate, 1.0),
     )
     if values.problems:
         raise BadEnvironment(values.problems)

@@ -113,9 +113,9 @@ def rate(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
-    if not 0 < value <= 1000:
-        raise Wrong("expected a number of jobs a second, above 0 and at most 1000")
+        value = -1.0
+    if not 0 <= value <= 50:
+        raise Wrong("expected a number from 0 to 50 by which the demo's flow of jobs is multiplied")
     return value
 
 

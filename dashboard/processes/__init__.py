@@ -1,0 +1,1 @@
+"""The processes that `manage.py up` runs: what they are, how they start, live, are watched and end."""
