@@ -12,7 +12,7 @@ _LEAST = 2.2  # per cent: the narrowest part that the eye still finds
 _GAP = 0.7  # per cent between two parts
 
 
-def bar(parts: Sequence[tuple[str, int]], label: str, scale: int = 0, css: str = "") -> SafeString:
+def bar(parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str = "") -> SafeString:
     """A stacked bar. `parts` are (state, number); with `scale` the length is logarithmic up to that number."""
     known = [(name, count) for name, count in parts if count]
     total = sum(count for _, count in known)

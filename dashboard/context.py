@@ -1,9 +1,63 @@
-"""What every page's shell needs."""
+"""What the shell around every page needs: the sources, the reader's role, where we are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from dashboard.access import Role, role_of
+from queues import cost, readings
+from queues.readings import SourceStatus
+
+# Which entry of the navigation a URL belongs to, where its own name is none.
+BELONGS = {"queue": "overview", "job": "overview", "logs": "overview", "user": "users"}
+
+
+@dataclass(frozen=True)
+class Shell:
+    sources: Sequence[SourceStatus]
+    source: str  # the source that the page is about, "" when it is about all
+    role: Role | None
+
+    @property
+    def down(self) -> int:
+        return sum(1 for source in self.sources if source.down_since)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether what the page is about cannot be read."""
+        return self.down_since is not None
+
+    @property
+    def down_since(self) -> datetime | None:
+        about = [source for source in self.sources if self.source in ("", source.name)]
+        times = [source.down_since for source in about if source.down_since]
+        return min(times) if times and len(times) == len(about) else None
+
+    @property
+    def commands_per_second(self) -> float | None:
+        """What reading costs all sources together; None as soon as one of them is not known."""
+        rates = [cost.commands_per_second(source.name) for source in self.sources]
+        known = [rate for rate in rates if rate is not None]
+        return sum(known) if known and len(known) == len(rates) else None
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    return {}
+    """The shell of a signed-in reader with a role; nothing for others."""
+    match = request.resolver_match
+    name = match.url_name or "" if match else ""
+    return {"shell": SimpleLazyObject(lambda: _shell(request)), "here": BELONGS.get(name, name)}
+
+
+def _shell(request: HttpRequest) -> Shell:
+    match = request.resolver_match
+    source = match.kwargs.get("source", "") if match else ""
+    role = role_of(request.user)
+    sources = readings.status() if role else ()
+    names = {status.name for status in sources}
+    asked = source or request.GET.get("source", "")
+    return Shell(sources, asked if asked in names else "", role)

@@ -2,6 +2,42 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path, register_converter
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from dashboard import converters
+from dashboard.views import account, find, health, jobs, overview, queues, system, users
+
+register_converter(converters.SourceConverter, "source")
+register_converter(converters.QueueConverter, "queue")
+register_converter(converters.JobConverter, "job")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", overview.overview, name="overview"),
+    path("find/", find.find, name="find"),
+    path("queues/<source:source>/<queue:queue>/", queues.queue, name="queue"),
+    path("queues/<source:source>/<queue:queue>/pin/", queues.pin, name="pin"),
+    path("queues/<source:source>/<queue:queue>/unpin/", queues.unpin, name="unpin"),
+    path("queues/<source:source>/<queue:queue>/jobs/<job:job>/", jobs.job, name="job"),
+    path("queues/<source:source>/<queue:queue>/jobs/<job:job>/logs/", jobs.logs, name="logs"),
+    path("queues/<source:source>/<queue:queue>/jobs/<job:job>/fields/<job:field>/", jobs.field, name="field"),
+    path("system/", system.system, name="system"),
+    path("system/<source:source>/scan/", system.scan, name="scan"),
+    path("system/<source:source>/pin/", system.pin, name="pin-by-name"),
+    path("system/<source:source>/try/", system.try_now, name="try"),
+    path("users/", users.users, name="users"),
+    path("users/add/", users.add, name="user-add"),
+    path("users/<int:pk>/", users.user, name="user"),
+    path("users/<int:pk>/role/", users.role, name="user-role"),
+    path("users/<int:pk>/deactivate/", users.deactivate, name="user-deactivate"),
+    path("users/<int:pk>/activate/", users.activate, name="user-activate"),
+    path("users/<int:pk>/reset/", users.reset, name="user-reset"),
+    path("password/", account.password, name="password"),
+    path("login/", account.sign_in, name="login"),
+    path("logout/", account.sign_out, name="logout"),
+    path("healthz", health.healthz, name="healthz"),
+]
+
+handler400 = "dashboard.views.errors.bad_request"
+handler403 = "dashboard.views.errors.permission_denied"
+handler404 = "dashboard.views.errors.page_not_found"
+handler500 = "dashboard.views.errors.server_error"

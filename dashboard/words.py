@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from django.utils.translation import gettext, pgettext_lazy
@@ -21,7 +22,19 @@ STATE_WORDS = {
     State.FAILED: pgettext_lazy("state", "Failed"),
 }
 
-ROLE_WORDS = {"viewer": _("viewer"), "operator": _("operator"), "admin": _("admin")}
+DELAY_WORDS = {
+    "schedule": _("next run of a schedule"),
+    "backoff": _("retry in backoff"),
+    "step": _("moved itself"),
+    "scheduled": _("scheduled"),
+}
+
+STRETCH_WORDS = {
+    "waiting": pgettext_lazy("stretch", "waiting"),
+    "active": pgettext_lazy("stretch", "running"),
+    "delayed": pgettext_lazy("stretch", "delayed"),
+    "unknown": pgettext_lazy("stretch", "not known"),
+}
 
 
 def number(value: int | None) -> str:
@@ -35,12 +48,8 @@ def size(count: int | None) -> str:
         return NONE
     if count < 1024:
         return f"{count} B"
-    amount = float(count)
-    for unit in ("KB", "MB", "GB", "TB"):
-        amount /= 1024
-        if amount < 1023.95:
-            break
-    return f"{amount:.1f} {unit}"
+    power = min(int(math.log(count + 0.5, 1024)), 4)
+    return f"{count / 1024**power:,.1f} {('KB', 'MB', 'GB', 'TB')[power - 1]}"
 
 
 def duration(ms: float | None) -> str:

@@ -132,7 +132,8 @@ class Counts:
     """The depths of one queue at one moment, and what stands in its meta hash.
 
     `waiting` counts the `wait` and the `paused` list together; `parked` says how many of them sit in
-    a `paused` list that this queue's own version no longer reads until it is resumed.
+    a `paused` list that this queue's own version no longer reads until it is resumed. A state whose
+    key cannot be read (another program put a value of another type there) is missing from `by_state`.
     """
 
     by_state: Mapping[State, int]
@@ -145,13 +146,14 @@ class Counts:
     rate_duration_ms: int | None = None
     exists: bool = True  # false when not one key of the queue is left
 
-    def __getitem__(self, state: State) -> int:
-        return self.by_state[state]
+    def __getitem__(self, state: State) -> int | None:
+        """How many jobs are in this state; None when that cannot be read."""
+        return self.by_state.get(state)
 
     @property
     def backlog(self) -> int:
-        """Jobs that a worker could take now."""
-        return self.by_state[State.WAITING] + self.by_state[State.PRIORITIZED]
+        """Jobs that a worker could take now, as far as they can be read."""
+        return self.by_state.get(State.WAITING, 0) + self.by_state.get(State.PRIORITIZED, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +332,20 @@ class LogPage:
     lines: Sequence[Text]
     first: int
     total: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def before(self) -> int:
+        """Where the page before begins."""
+        return max(1, self.first - 100)
+
+    @property
+    def after(self) -> int:
+        """Where the page behind begins."""
+        return self.last + 1
 
 
 @dataclass(frozen=True, slots=True)

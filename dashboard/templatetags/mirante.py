@@ -8,10 +8,13 @@ from django import template
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from dashboard import access, words
 from dashboard.charts import bar
-from queues.types import State
+from queues import payload, redaction
+from queues.names import visible
+from queues.types import Body, Counts, JobRow, Mark, QueueInfo, State, Text
 
 register = template.Library()
 
@@ -99,3 +102,98 @@ def query(context: template.Context, **changes: object) -> str:
             params[name] = str(value)
     encoded: str = params.urlencode()
     return f"?{encoded}" if encoded else "?"
+
+
+@register.simple_tag
+def until(when: float | None) -> str:
+    """The time from now to `when`; past moments are overdue and say so."""
+    if when is None:
+        return words.NONE
+    left = when - words.now_ms()
+    return words.duration(left) if left >= 0 else gettext("overdue %(by)s") % {"by": words.duration(-left)}
+
+
+@register.filter
+def shown(text: Text | None, limit: int = 200) -> str:
+    """Text out of a queue in a cell: one line, secrets masked, cut at `limit` characters."""
+    if text is None:
+        return ""
+    line = " ".join(redaction.mask_text(text.value)[0].split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@register.filter
+def cut(text: str, limit: int) -> str:
+    """The first `limit` characters, with a mark where something is cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@register.filter
+def count(value: str, counts: Counts) -> int | None:
+    return counts[State(value)]
+
+
+@register.filter
+def filled(counts: Counts) -> list[tuple[State, int]]:
+    """The states that hold jobs, with their numbers."""
+    return [(state, counts[state] or 0) for state in State if counts[state]]
+
+
+@register.filter
+def took(row: JobRow) -> float | None:
+    if row.finished_ms is None or row.processed_ms is None:
+        return None
+    return row.finished_ms - row.processed_ms
+
+
+@register.filter
+def events_span(info: QueueInfo) -> float | None:
+    if info.first_event_ms is None or info.last_event_ms is None:
+        return None
+    return info.last_event_ms - info.first_event_ms
+
+
+@register.filter
+def seconds(value: int) -> str:
+    return words.duration(value * 1000) if value >= 60 else f"{value} s"
+
+
+@register.filter
+def kind_word(kind: str) -> str:
+    """Why a job is delayed."""
+    return str(words.DELAY_WORDS.get(kind, words.NONE))
+
+
+@register.filter
+def bytes_text(raw: bytes) -> str:
+    return visible(raw)
+
+
+@register.filter
+def offset(ms: float) -> str:
+    """A clock's distance from ours: 0.4 ms ahead, 12.0 s behind."""
+    text = words.duration(abs(ms))
+    return gettext("%(by)s ahead") % {"by": text} if ms >= 0 else gettext("%(by)s behind") % {"by": text}
+
+
+@register.filter
+def far(ms: float) -> bool:
+    """Whether a clock is so far off that ages and delays mislead: more than two seconds."""
+    return abs(ms) > 2000
+
+
+@register.filter
+def stretch_word(stretch: str) -> str:
+    """What a job did in a stretch of its timeline, after a duration: 1.2 s waiting."""
+    return str(words.STRETCH_WORDS[stretch])
+
+
+@register.filter
+def line(text: Text) -> str:
+    """A log line: secrets masked, cut ones say their true size."""
+    shown = payload.plain_text(Body(text.value.encode(), len(text.value.encode()))).value
+    return (
+        gettext("%(text)s … (%(size)s in all)") % {"text": shown, "size": words.size(text.size)}
+        if Mark.CUT in text.marks
+        else shown
+    )

@@ -1,0 +1,168 @@
+"""The overview: all queues of all sources in one table, and what needs eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from dashboard import rows as table
+from dashboard import words
+from dashboard.http import page
+from dashboard.queries import QueuesQuery
+from queues import attention, listing, readings
+from queues.listing import Sorting, SortKey
+from queues.registry import configured
+from queues.types import State
+
+PAGE = 100  # rows at first, and with each step of scrolling
+
+
+@dataclass(frozen=True)
+class Column:
+    """A head of the table; `next` is the order that a press on it gives."""
+
+    label: object
+    css: str = "r"
+    sort: SortKey | None = None
+    sorted: str = ""
+    next: str = ""
+
+
+@dataclass(frozen=True)
+class Total:
+    """A figure above the table."""
+
+    state: State
+    sum: int
+    text: str
+    note: str
+
+
+HEADS = (
+    (gettext_lazy("Queue"), "", SortKey.NAME),
+    (gettext_lazy("Unfinished and failed, by state"), "lo-bar", None),
+    *((table.SHORT.get(state) or words.STATE_WORDS[state], "r", SortKey(state.value)) for state in State),
+    (gettext_lazy("Workers"), "r", SortKey.WORKERS),
+    (gettext_lazy("Oldest waiting"), "r", SortKey.OLDEST),
+)
+
+
+@require_safe
+def overview(request: HttpRequest) -> HttpResponse:
+    """The first 100 queues with all sums, or the next 100 rows for a reader who scrolls."""
+    sources = [config.name for config in configured()]
+    query = QueuesQuery(request.GET, sources)
+    found = readings.read_all([query.source] if query.source else sources)
+    listed = listing.rows(found, readings.now_ms())
+    chosen = listing.matching(listed, query.name)
+    shown, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
+    context: dict[str, object] = {
+        "query": query,
+        "rows": shown,
+        "more": _more(request, more),
+        "left": left,
+        "columns": _columns(query),
+        "several": len(sources) > 1 and not query.source,
+    }
+    if query.after and request.htmx:  # type: ignore[attr-defined]
+        return page(request, "overview/overview.html#rows", context)
+    unread = [reading for reading in found if not reading.live]
+    judged = [(row.ref, row.verdict) for row in listed]
+    context |= {
+        "readings": found,
+        "unread": unread,
+        "eyes": attention.needs_eyes(judged),
+        "lede": attention.lede(found, judged),
+        "totals": _totals(listing.totals(listed)),
+        "total": len(listed),
+        "matching": len(chosen),
+        "states": tuple(State),
+        "stale_at": unread[0].read_at if len(unread) == len(found) and unread else None,
+        "read_at": _read_at(found),
+    }
+    return page(request, "overview/overview.html", context)
+
+
+def _paged(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[table.Row], str, int]:
+    ordered = listing.sort(chosen, query.sorting)
+    part = listing.page(ordered, query.sorting, after=query.after, size=PAGE)
+    return _rows(part.rows, chosen), part.after, part.left
+
+
+def _grouped(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[table.Row], str, int]:
+    """Whole groups in the order of their first rows, until a page is full; the cursor counts groups."""
+    names = listing.groups([row.ref for row in chosen])
+    grouped: dict[str, list[listing.Row]] = {}
+    for row in listing.sort(chosen, query.sorting):
+        grouped.setdefault(names[row.ref], []).append(row)
+    lone = grouped.pop("", [])  # queues without a group come last
+    ordered = [*grouped.items(), *([(_("no group"), lone)] if lone else [])]
+    start = int(query.after) if query.after.isascii() and query.after.isdigit() else 0
+    shown: list[table.Row] = []
+    for name, members in ordered[start:]:
+        if len(shown) >= PAGE:
+            break
+        made = _rows(members, chosen)
+        made[0].heading, made[0].members = name, len(members)
+        shown += made
+        start += 1
+    left = sum(len(members) for _name, members in ordered[start:])
+    return shown, str(start) if left else "", left
+
+
+def _rows(part: Sequence[listing.Row], chosen: Sequence[listing.Row]) -> list[table.Row]:
+    scale = max((table.size(row.queue) for row in chosen), default=0)
+    return [table.row(row.queue, row.verdict, scale) for row in part]
+
+
+def _more(request: HttpRequest, after: str) -> str:
+    if not after:
+        return ""
+    params = request.GET.copy()
+    params["after"] = after
+    return f"?{params.urlencode()}"
+
+
+def _columns(query: QueuesQuery) -> list[Column]:
+    return [Column(label, css, key, *_order(query.sorting, key)) for label, css, key in HEADS]
+
+
+def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:
+    """How a column is sorted now, for `aria-sort`, and what a press on it asks for: numbers from the top first."""
+    if key is None:
+        return "", ""
+    first = Sorting(key, descending=key is not SortKey.NAME)
+    now = ("descending" if sorting.descending else "ascending") if sorting.key is key else ""
+    return now, str(Sorting(key, not sorting.descending)) if sorting.key is key else str(first)
+
+
+def _totals(totals: listing.Totals) -> list[Total]:
+    notes = {State.ACTIVE: _workers(totals.workers), State.WAITING: _paused(totals.paused)}
+    return [_total(state, totals[state], notes.get(state, "")) for state in State]
+
+
+def _total(state: State, total: listing.Sum, note: str) -> Total:
+    if not total.known and total.total:
+        return Total(state, total.number, words.NONE, _("not known"))
+    if not total.complete:
+        note = _("of %(known)s of %(total)s queues") % {"known": total.known, "total": total.total}
+    return Total(state, total.number, words.number(total.number), note)
+
+
+def _workers(total: listing.Sum) -> str:
+    return _("%(n)s workers connected") % {"n": words.number(total.number)} if total.complete else _("workers unknown")
+
+
+def _paused(count: int) -> str:
+    return _("%(n)s queues paused") % {"n": count} if count else ""
+
+
+def _read_at(found: Sequence[readings.SourceReading]) -> datetime | None:
+    """The oldest of what is on the page."""
+    return min((reading.read_at for reading in found if reading.read_at), default=None)

@@ -1,0 +1,87 @@
+"""The page of one queue: its states, a list of jobs, its facts and workers; pinning it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.access import requires
+from dashboard.columns import columns
+from dashboard.http import page
+from dashboard.queries import JobsQuery
+from queues import attention, discovery, readings
+from queues.backend import Backend
+from queues.errors import NotFound, Unreachable
+from queues.types import JobPage, QueueInfo, QueueRef, State, Workers
+
+TABS = tuple(State)
+# What an operator looks for first, when no state was asked for.
+FIRST_OPENED = (State.FAILED, State.ACTIVE, State.WAITING, State.PRIORITIZED, State.DELAYED, State.WAITING_CHILDREN)
+
+
+@require_safe
+def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
+    """A page of jobs in one state, with the queue around it. During an outage: the last reading, marked."""
+    ref = QueueRef.from_slug(source, queue)
+    query = JobsQuery(request.GET)
+    known = readings.of(ref)
+    context: dict[str, object] = {"ref": ref, "query": query, "known": known, "source": source, "tabs": TABS}
+    try:
+        with readings.watched(source) as reader:
+            info, jobs, workers = _read(reader, ref, query)
+    except Unreachable as outage:
+        context |= {"outage": outage, "state": query.state or State.FAILED}
+        return page(request, "queues/queue.html", context, fragments=("jobs",), status=503)
+    except NotFound as gone:
+        if known is None:
+            raise
+        context |= {"gone": gone, "state": query.state or State.FAILED}
+        return page(request, "queues/queue.html", context, fragments=("jobs",), status=404)
+    among = readings.names(source)
+    held = workers.of(ref)
+    number = None if held is None else len(held)
+    context |= {
+        "info": info,
+        "counts": info.counts,
+        "jobs": jobs,
+        "state": query.state,
+        "columns": columns(query),
+        "workers": None if held is None else sorted(held, key=lambda worker: (worker.name, worker.address)),
+        "workers_unknown_because": workers.unknown_because,
+        "verdict": attention.judge(ref, info.counts, number, readings.now_ms(), among),
+        "letters": attention.letters_queue(ref, among),
+        "origin": attention.dead_letters_of(ref, among),
+        "read_at": readings.now(),
+    }
+    return page(request, "queues/queue.html", context, fragments=("jobs",))
+
+
+def _read(reader: Backend, ref: QueueRef, query: JobsQuery) -> tuple[QueueInfo, JobPage, Workers]:
+    info = reader.queue(ref)
+    if query.state is None:
+        query.state = next((state for state in FIRST_OPENED if info.counts[state]), State.COMPLETED)
+    jobs = reader.jobs(ref, query.states, size=query.size, order=query.order, cursor=query.cursor, name=query.name)
+    return info, jobs, reader.workers()
+
+
+@require_POST
+@requires("operator")
+def pin(request: HttpRequest, source: str, queue: str) -> HttpResponse:
+    """Keep a queue in the list even when a scan does not find it."""
+    ref = QueueRef.from_slug(source, queue)
+    discovery.pin(source, ref.slug)
+    messages.success(request, _("%(queue)s is pinned: it stays in the list also without keys.") % {"queue": ref.label})
+    return redirect("queue", source, queue)
+
+
+@require_POST
+@requires("operator")
+def unpin(request: HttpRequest, source: str, queue: str) -> HttpResponse:
+    """Let a queue go when its keys go."""
+    ref = QueueRef.from_slug(source, queue)
+    discovery.unpin(source, ref.slug)
+    messages.success(request, _("%(queue)s is no longer pinned.") % {"queue": ref.label})
+    return redirect("queue", source, queue)
