@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UsernameField
@@ -12,6 +12,11 @@ from django.forms.boundfield import BoundField
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import Role
+
+if TYPE_CHECKING:
+    _UserForm = forms.ModelForm[User]
+else:
+    _UserForm = forms.ModelForm
 
 
 class InkField(BoundField):
@@ -36,7 +41,7 @@ class SignInForm(AuthenticationForm):
         self.fields["password"].label = _("Password")
 
 
-class OwnPasswordForm(PasswordChangeForm[User]):
+class OwnPasswordForm(PasswordChangeForm):
     bound_field_class = InkField
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -54,7 +59,7 @@ class RoleForm(forms.Form):
     role = forms.TypedChoiceField(label=_("Role"), choices=Role.choices, coerce=Role, initial=Role.VIEWER)
 
 
-class AddUserForm(forms.ModelForm[User]):
+class AddUserForm(_UserForm):
     bound_field_class = InkField
     role = forms.TypedChoiceField(label=_("Role"), choices=Role.choices, coerce=Role, initial=Role.VIEWER)
     password = forms.CharField(

@@ -63,7 +63,7 @@ def method_not_allowed(request: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Made without the request: what failed may be the session, the user or the database."""
     try:
-        body = render_to_string("errors/500.html")
+        body: str = render_to_string("errors/500.html")
     except Exception:
         # The outermost place there is: whatever else is wrong, the browser gets an answer.
         log.exception("the error page failed")
