@@ -33,6 +33,8 @@ def config(*, level: str, form: str) -> dict[str, Any]:
             # Django's own handlers would print a second time, and mail tracebacks to people who asked for none.
             "django": {"handlers": [], "level": level.upper(), "propagate": True},
             "django.server": {"handlers": [], "propagate": True},
+            # Who did what is written down whatever else is not.
+            "mirante.audit": {"level": "INFO", "propagate": True},
             **{name: {"level": _at_least_warning(level)} for name in _CHATTY},
         },
     }
