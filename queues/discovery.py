@@ -27,9 +27,14 @@ SLUG_MAX = 2000  # characters, as in the column
 FLUSH_ROWS = 500
 FLUSH_S = 1.0
 SHORTEST_PAUSE_S = 30.0
+LONGEST_S = 540.0  # a scan that takes longer is stopped: some 300 million keys
 PAUSE_FACTOR = 20  # between scans we rest for twenty times what the last one took: at most 5 % of the time
 
 logger = logging.getLogger(__name__)
+
+
+class _Endless(Exception):
+    """This scan has taken as long as one may."""
 
 
 class _Superseded(Exception):
@@ -46,6 +51,7 @@ class _Walk:
     skipped: int = 0
     seen: set[str] = field(default_factory=set)
     fresh: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
     flushed: float = field(default_factory=time.monotonic)
 
 
@@ -70,6 +76,9 @@ def scan(name: str) -> bool:
         error = ""
     except QueueError as failure:
         error = show_controls(str(failure))
+    except _Endless:
+        text = _("It was stopped after %(minutes)d minutes; queues beyond that can be pinned.")
+        error = text % {"minutes": LONGEST_S // 60}
     except _Superseded:
         logger.warning("A scan of %s was silent for too long; another one has taken over.", name)
     finally:
@@ -121,13 +130,16 @@ def unpin(name: str, slug: str) -> None:
 
 
 def parse(name: str, slug: str) -> QueueRef:
-    """The queue that a slug names. BadInput when it is too long or not in its one canonical form."""
+    """The queue that a slug names. BadInput when it is empty, too long, or not in its one canonical form."""
     if len(slug) > SLUG_MAX:
         raise BadInput(_("The name of this queue is too long to be kept."))
     try:
-        return QueueRef.from_slug(name, slug)
+        ref = QueueRef.from_slug(name, slug)
     except ValueError as error:
         raise BadInput(_("This is not the name of a queue.")) from error
+    if not ref.name:
+        raise BadInput(_("A queue has a name."))
+    return ref
 
 
 def _claim(name: str) -> _Walk | None:
@@ -154,6 +166,8 @@ def _walk(walk: _Walk, reader: Backend) -> None:
                 walk.fresh.append(slug)
         if len(walk.fresh) >= FLUSH_ROWS or time.monotonic() - walk.flushed >= FLUSH_S:
             _flush(walk)
+        if time.monotonic() - walk.began > LONGEST_S:
+            raise _Endless
     _flush(walk)
 
 

@@ -26,7 +26,7 @@ __all__ = [
     "read", "read_all", "status", "store", "watched",
 ]  # fmt: skip
 
-SCAN_SILENT = timedelta(seconds=60)  # a scan that gave no sign for so long has been interrupted
+SCAN_SILENT = timedelta(seconds=30)  # a scan that gave no sign for so long has been interrupted
 MOST_THREADS = 8
 
 

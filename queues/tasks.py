@@ -1,14 +1,15 @@
 """What runs in the background, each a thin call: beat starts `read_sources` and `scan_sources`.
 
-A task that was not started in time is worth nothing, so each expires; all may run twice at once.
+A task that was not started in time is worth nothing, so each expires; all may run twice at once. None
+has a time limit of Celery's, which a pool of threads could not keep: what they do is bounded in itself,
+reading by the timeouts of the backend and a scan by `discovery.LONGEST_S`.
 """
 
 from __future__ import annotations
 
 import logging
 
-from celery import Task, shared_task
-from celery.exceptions import SoftTimeLimitExceeded
+from celery import Task, current_app, shared_task
 from kombu.exceptions import OperationalError
 
 from queues import cost, discovery, readings
@@ -17,12 +18,13 @@ from queues.registry import configured
 
 READ_EVERY_S = 10
 SCAN_LOOK_EVERY_S = 30
-SCAN_LIMIT_S = 900
+# A page waits for this. Without limits a broker that swallows packets is waited for until the system gives up.
+PATIENCE = {"max_retries": 1, "interval_start": 0.1, "socket_connect_timeout": 2, "socket_timeout": 2}
 
 logger = logging.getLogger(__name__)
 
 
-@shared_task(ignore_result=True, expires=READ_EVERY_S, soft_time_limit=20, time_limit=30)
+@shared_task(ignore_result=True, expires=READ_EVERY_S)
 def read_sources() -> None:
     """Have every source read, each by a task of its own: one that is dead or odd does not hold up the others."""
     for config in configured():
@@ -30,7 +32,7 @@ def read_sources() -> None:
     cost.prune()
 
 
-@shared_task(ignore_result=True, expires=READ_EVERY_S, soft_time_limit=30, time_limit=45)
+@shared_task(ignore_result=True, expires=READ_EVERY_S)
 def read_source(name: str) -> None:
     """Read one source, keep the reading and its health, and tell what that cost."""
     try:
@@ -40,7 +42,7 @@ def read_source(name: str) -> None:
     cost.report(now=True, silent_too=True)
 
 
-@shared_task(ignore_result=True, expires=SCAN_LOOK_EVERY_S, soft_time_limit=20, time_limit=30)
+@shared_task(ignore_result=True, expires=SCAN_LOOK_EVERY_S)
 def scan_sources() -> None:
     """Start a scan of each source that is due for one."""
     for config in configured():
@@ -48,26 +50,25 @@ def scan_sources() -> None:
             _send(scan_source, config.name)
 
 
-@shared_task(ignore_result=True, expires=60, soft_time_limit=SCAN_LIMIT_S, time_limit=SCAN_LIMIT_S + 30)
+@shared_task(ignore_result=True, expires=60)
 def scan_source(name: str) -> None:
     """Scan one source, unless a scan of it is running."""
     try:
         discovery.scan(name)
     except NotFound as error:
         logger.info("%s", error)  # the source left the configuration after the task was sent
-    except SoftTimeLimitExceeded:
-        logger.warning("The scan of %s did not end within %d s.", name, SCAN_LIMIT_S)
     cost.report()
 
 
 def start_scan(name: str) -> bool:
-    """Hand a scan to a worker. False when the broker does not answer; takes a few seconds at most."""
+    """Hand a scan to a worker. False when the broker does not answer; takes about two seconds at most."""
     return _send(scan_source, name)
 
 
 def _send(task: Task[[str], None], name: str) -> bool:
     try:
-        task.apply_async((name,), retry=False)
+        with current_app.connection_for_write(connect_timeout=2, transport_options=PATIENCE) as connection:
+            task.apply_async((name,), connection=connection, retry=False)
     except OperationalError as error:
         logger.warning("%s of %s could not be handed to a worker: %s", task.name, name, type(error).__name__)
         return False

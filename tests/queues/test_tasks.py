@@ -1,0 +1,95 @@
+"""What the worker does by the clock, and what a page may hand to it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from celery import Celery, current_app
+from django.utils import timezone
+
+from queues import discovery, readings, tasks
+from queues.models import Queue, Snapshot, Source
+from tests.queues.fakes import FakeBackend, counts
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def eager() -> Iterator[None]:
+    """Tasks run where they are sent from."""
+    current_app.conf.task_always_eager = True
+    yield
+    current_app.conf.task_always_eager = False
+
+
+@pytest.fixture
+def no_broker() -> Iterator[None]:
+    """A broker whose port refuses connections, behind an application without any settings of its own."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound and not listening: it refuses, and nobody else can take it
+        before = current_app._get_current_object()
+        app = Celery("alone", broker=f"redis://127.0.0.1:{closed.getsockname()[1]}/0", set_as_current=True)
+        yield
+        app.close()
+        before.set_current()
+        before.set_default()
+
+
+@pytest.mark.usefixtures("eager")
+def test_every_source_is_read_and_stored_also_when_one_is_dead(two: tuple[FakeBackend, FakeBackend]) -> None:
+    dead, live = two
+    live.add("orders", counts(waiting=3), workers=1)
+    discovery.scan("other")
+    dead.down = "no"
+    tasks.read_sources()
+    assert [status.down_since is not None for status in readings.status()] == [True, False]
+    snapshot = Snapshot.objects.get()
+    assert (snapshot.source.name, snapshot.taken_at is not None) == ("other", True)
+    assert snapshot.source.ok_at == snapshot.taken_at
+
+
+@pytest.mark.usefixtures("eager")
+def test_scans_start_for_the_sources_that_are_due(two: tuple[FakeBackend, FakeBackend]) -> None:
+    first, second = two
+    first.add("a")
+    second.add("b")
+    tasks.scan_sources()
+    assert Queue.objects.count() == 2
+    calls = first.commands_sent
+    tasks.scan_sources()
+    assert first.commands_sent == calls
+    Source.objects.filter(name="main").update(scan_requested_at=timezone.now())
+    tasks.scan_sources()
+    assert first.commands_sent > calls
+    assert not readings.read("main").scan.requested
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_requested_scan_runs_at_once(main: FakeBackend) -> None:
+    main.add("orders")
+    assert discovery.request_scan("main")
+    assert [queue.slug for queue in Queue.objects.all()] == ["orders"]
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_a_scan_that_is_requested_without_a_broker_is_kept_for_the_next_look(main: FakeBackend) -> None:
+    main.add("orders")
+    assert not discovery.request_scan("main")
+    assert readings.read("main").scan.requested
+    assert discovery.due("main")
+    tasks.read_sources()
+    tasks.scan_sources()
+
+
+def test_tasks_of_a_source_that_left_the_configuration_do_nothing(main: FakeBackend) -> None:
+    tasks.read_source("former")
+    tasks.scan_source("former")
+    assert not Source.objects.exists()
+
+
+def test_every_task_has_an_end_to_its_worth() -> None:
+    for task in (tasks.read_sources, tasks.read_source, tasks.scan_sources, tasks.scan_source):
+        assert task.expires
+        assert task.ignore_result
