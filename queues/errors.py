@@ -37,6 +37,10 @@ class NotPermitted(QueueError):
     """The server forbids a command to our user (ACL, managed Redis)."""
 
 
+class OutOfMemory(QueueError):
+    """The server has no memory left and refuses what needs some."""
+
+
 class LimitExceeded(QueueError):
     """The request asks for more than one call may read or write; the text names the limit."""
 

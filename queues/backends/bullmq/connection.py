@@ -1,0 +1,170 @@
+"""The connections to one monitored server: pooled, bounded in time, counted, and honest about failure."""
+
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+from redis.connection import AbstractConnection, BlockingConnectionPool, SSLConnection, parse_url
+from redis.exceptions import ConnectionError as LostConnection
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from queues.backends.bullmq.faults import refused, unreachable
+from queues.backends.bullmq.replies import Command, Part, Reply
+from queues.backends.bullmq.scripts import with_text
+from queues.errors import BadInput, Unreachable
+from queues.registry import SourceConfig
+
+CONNECT_TIMEOUT_S = 1.5
+READ_TIMEOUT_S = 5.0
+HOLD_S = 2.0  # for so long at most one failure answers for the tries that follow it
+CONNECTIONS = 16
+CLIENT_NAME = "mirante"  # no colon: nobody takes it for a worker's
+
+
+class Connection:
+    """Sends commands to one server and gives back what it said. Safe to share between threads.
+
+    A connect takes at most 1.5 s and a reply at most 5 s. A connection that turns out to be stale is
+    replaced once. After a slow failure other calls fail at once for up to 2 s.
+    """
+
+    def __init__(self, config: SourceConfig) -> None:
+        self.source = config.name
+        options = _options(config)
+        self.address = _address(options)
+        self._pool = BlockingConnectionPool(max_connections=CONNECTIONS, timeout=READ_TIMEOUT_S, **options)
+        self._lock = threading.Lock()
+        self._sent = 0
+        self._held_until = 0.0
+        self._failure: Unreachable | None = None
+
+    @property
+    def commands_sent(self) -> int:
+        """How many commands were sent since this object was made."""
+        return self._sent
+
+    def call(self, *command: Part) -> Reply:
+        """One command. Raises a QueueError for anything that the server refuses."""
+        reply = self.run([command])[0]
+        if isinstance(reply, ResponseError):
+            raise refused(reply, command, source=self.source, address=self.address)
+        return reply
+
+    def run(self, commands: Sequence[Command], *, tolerant: bool = False) -> list[Reply]:
+        """Many commands in one pipeline, with a reply for each.
+
+        A key of the wrong type costs its own command only: the error stands in its place. Any other
+        refusal is raised, unless `tolerant`. Raises Unreachable when the server does not answer.
+        """
+        if not commands:
+            return []
+        replies = self._exchange(commands)
+        unseen = [number for number, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+        if unseen:
+            again = self._exchange([with_text(commands[number]) for number in unseen])
+            for number, reply in zip(unseen, again, strict=True):
+                replies[number] = reply
+        for command, reply in zip(commands, replies, strict=True):
+            if isinstance(reply, ResponseError) and not tolerant and not _wrong_type(reply):
+                raise refused(reply, command, source=self.source, address=self.address)
+        return replies
+
+    def close(self) -> None:
+        """Close all connections; the next call opens new ones."""
+        self._pool.disconnect()
+
+    def _exchange(self, commands: Sequence[Command]) -> list[Reply]:
+        self._fail_while_held()
+        began, connecting = time.monotonic(), True
+        for last in (False, True):
+            try:
+                link = cast(AbstractConnection, self._pool.get_connection())
+                connecting = False
+                replies = self._talk(link, commands)
+            except (RedisError, OSError) as error:
+                if connecting or last or type(error) is not LostConnection:
+                    raise self._failed(error, time.monotonic() - began, connecting=connecting) from error
+            else:
+                self._failure = None
+                return replies
+        raise AssertionError("unreachable")
+
+    def _talk(self, link: AbstractConnection, commands: Sequence[Command]) -> list[Reply]:
+        with self._lock:
+            self._sent += len(commands)
+        try:
+            link.send_packed_command(link.pack_commands(commands))
+            return [_read(link) for _ in commands]
+        except BaseException:
+            link.disconnect()  # unread replies must not meet the next command
+            raise
+        finally:
+            self._pool.release(link)
+
+    def _fail_while_held(self) -> None:
+        failure = self._failure
+        if failure is not None and time.monotonic() < self._held_until:
+            raise Unreachable(str(failure), source=self.source, since=failure.since)
+
+    def _failed(self, error: RedisError | OSError, took_s: float, *, connecting: bool) -> Unreachable:
+        made = unreachable(error, source=self.source, address=self.address, connecting=connecting)
+        with self._lock:
+            made.since = self._failure.since if self._failure else datetime.now(UTC)
+            self._failure = made
+            self._held_until = time.monotonic() + min(HOLD_S, 2 * took_s)
+        return made
+
+
+def _read(link: AbstractConnection) -> Reply:
+    try:
+        return cast(Reply, link.read_response())
+    except ResponseError as error:
+        return error
+
+
+def _wrong_type(error: ResponseError) -> bool:
+    return "WRONGTYPE" in str(error)
+
+
+def _options(config: SourceConfig) -> dict[str, object]:
+    try:
+        options: dict[str, object] = dict(parse_url(config.url))
+    except ValueError:
+        raise BadInput(f"The address of the source “{config.name}” cannot be read.") from None
+    options |= {
+        "socket_connect_timeout": CONNECT_TIMEOUT_S,
+        "socket_timeout": READ_TIMEOUT_S,
+        "socket_keepalive": True,
+        "protocol": 2,
+        "driver_info": None,
+        "redis_connect_func": _greet,
+    }
+    if config.ca_file and options.get("connection_class") is SSLConnection:
+        options["ssl_ca_certs"] = config.ca_file
+    if "path" in options:
+        options.pop("socket_keepalive")
+    return options
+
+
+def _greet(link: AbstractConnection) -> None:
+    """Log in, choose the database, and say who we are where the server permits that."""
+    link.on_connect_check_health(check_health=False)
+    link.send_command("CLIENT", "SETNAME", CLIENT_NAME, check_health=False)
+    try:
+        link.read_response()
+    except ResponseError:
+        pass
+
+
+def _address(options: dict[str, object]) -> str:
+    database = options.get("db") or 0
+    if path := options.get("path"):
+        return f"{path}/{database}"
+    host = str(options.get("host") or "localhost")
+    return f"{f'[{host}]' if ':' in host else host}:{options.get('port') or 6379}/{database}"

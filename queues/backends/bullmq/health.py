@@ -1,0 +1,93 @@
+"""The state of a monitored server, as INFO tells it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
+from redis.exceptions import ResponseError
+
+from queues.backends.bullmq.connection import Connection
+from queues.backends.bullmq.faults import cluster_text
+from queues.backends.bullmq.replies import Reply, blob, count, integer, items
+from queues.names import visible
+from queues.types import Health
+
+
+def read(connection: Connection) -> Health:
+    """Health from one pipeline. What the server refuses (managed services, ACL) fails alone and becomes a note."""
+    began = time.time()
+    connection.call("PING")
+    ping_ms = (time.time() - began) * 1000
+    before = time.time()
+    info, now, size, save = connection.run(
+        [("INFO",), ("TIME",), ("DBSIZE",), ("CONFIG", "GET", "save")], tolerant=True
+    )
+    middle = (before + time.time()) / 2
+    told = _pairs(blob(info) or b"")
+    notes = [_note(name, reply) for name, reply in (("INFO", info), ("TIME", now), ("DBSIZE", size))]
+    if told.get("redis_mode") == "cluster":
+        notes.append(cluster_text(connection.address))
+    persistence, note = _persistence(told, save)
+    return Health(
+        server=_server(told),
+        version=told.get("valkey_version") or told.get("dragonfly_version") or told.get("redis_version", ""),
+        mode=told.get("redis_mode") or told.get("server_mode", ""),
+        role=told.get("role", ""),
+        memory_used=_int(told, "used_memory"),
+        memory_max=_int(told, "maxmemory"),
+        eviction_policy=told.get("maxmemory_policy", ""),
+        persistence=persistence,
+        last_save_failed="err" in (told.get("rdb_last_bgsave_status"), told.get("aof_last_write_status")),
+        clients=_int(told, "connected_clients"),
+        clients_max=_int(told, "maxclients"),
+        uptime_s=_int(told, "uptime_in_seconds"),
+        ops_per_s=_int(told, "instantaneous_ops_per_sec"),
+        keys=size if isinstance(size, int) else None,
+        ping_ms=ping_ms,
+        clock_offset_ms=_offset(now, middle),
+        notes=tuple(note for note in (*notes, note) if note),
+    )
+
+
+def _pairs(info: bytes) -> Mapping[str, str]:
+    lines = (line.partition(b":") for line in info.splitlines() if not line.startswith(b"#"))
+    return {visible(name): visible(value[:200]) for name, _colon, value in lines if name}
+
+
+def _int(told: Mapping[str, str], name: str) -> int | None:
+    return integer(told[name].encode()) if name in told else None
+
+
+def _server(told: Mapping[str, str]) -> str:
+    if "valkey_version" in told or told.get("server_name") == "valkey":
+        return "Valkey"
+    if "dragonfly_version" in told:
+        return "Dragonfly"
+    return "Redis" if "redis_version" in told else _("unknown")
+
+
+def _note(command: str, reply: Reply) -> str:
+    if not isinstance(reply, ResponseError):
+        return ""
+    return _("%(command)s is not permitted here: some figures are missing.") % {"command": command}
+
+
+def _persistence(told: Mapping[str, str], save: Reply) -> tuple[str, str]:
+    if not told:
+        return "", ""
+    kinds = ["AOF"] if told.get("aof_enabled") == "1" else []
+    schedule = items(save)
+    if len(schedule) == 2:
+        kinds += ["RDB"] if schedule[1] else []
+    elif isinstance(save, ResponseError):
+        return ", ".join(kinds), _("CONFIG GET is not permitted here: whether RDB snapshots are made is not known.")
+    return ", ".join(kinds) or _("none"), ""
+
+
+def _offset(now: Reply, middle: float) -> float | None:
+    parts = [integer(part) for part in items(now)]
+    if len(parts) != 2 or parts[0] is None:
+        return None
+    return (parts[0] + count(parts[1]) / 1e6 - middle) * 1000

@@ -1,0 +1,168 @@
+"""Everything about one job, its log, one exact body, and the search for a job by its id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from django.utils.translation import gettext as _
+
+from queues.backend import BODY_CAP
+from queues.backends.bullmq import family, fields, membership, stacks
+from queues.backends.bullmq.connection import Connection
+from queues.backends.bullmq.fields import Field, Hash
+from queues.backends.bullmq.keys import job_key
+from queues.backends.bullmq.membership import BOUND, Membership
+from queues.backends.bullmq.replies import integer
+from queues.backends.bullmq.rows import row
+from queues.backends.bullmq.scripts import script
+from queues.errors import NotFound
+from queues.jsonload import Unreadable, load
+from queues.text import text
+from queues.types import Body, Found, Job, JobRef, JobRow, QueueRef, State, Text
+
+FIELDS_SHOWN = 200
+FIELD_SHOWN = 2048  # bytes
+FIND_BATCH = 1000
+
+# Bytes read of the fields that have a place of their own on the page.
+CAPS: Mapping[bytes, int] = {
+    b"name": 4096,
+    b"data": BODY_CAP,
+    b"opts": BODY_CAP,
+    b"returnvalue": BODY_CAP,
+    b"progress": BODY_CAP,
+    b"failedReason": BODY_CAP,
+    b"stacktrace": stacks.READ,
+    b"parentKey": 4096,
+    b"rjk": 4096,
+    b"deid": 4096,
+    b"defa": FIELD_SHOWN,
+}
+
+
+def read(connection: Connection, job: JobRef) -> Job:
+    """A job with its capped bodies: one pipeline, one more for its family, one more where bodies exceed their cap."""
+    key = job_key(job)
+    wanted = [part for name, cap in CAPS.items() for part in (name, cap)]
+    about, member, ttl, token, logs, *kin = connection.run(
+        [
+            script("hash").call([key], FIELDS_SHOWN, FIELD_SHOWN, *wanted),
+            membership.command(job, bound=BOUND),
+            ("PTTL", key + b":lock"),
+            ("GETRANGE", key + b":lock", 0, 199),
+            ("LLEN", key + b":logs"),
+            *family.commands(job),
+        ]
+    )
+    found = membership.parse(member)
+    table = family.rows_of(about)
+    _refuse_what_is_no_job(job, found, table)
+    caps = {name: CAPS.get(name, FIELD_SHOWN) for name in table}
+    fields.complete(connection, [key], [table], caps)
+    known = Hash(table, missing=found.kind == b"none")
+    lock_ms = ttl if isinstance(ttl, int) and ttl >= 0 else None
+    state, note = membership.judged(found, locked=lock_ms is not None, started=known.get(b"processedOn") is not None)
+    if known.missing:
+        note = _("The list holds this id, but the job itself is gone.")
+    parts = row(job, state or State.WAITING, known, score=found.score)
+    made = _job(job, parts, known)
+    return replace(
+        made,
+        states=found.states or ((state,) if state else ()),
+        state_note=note,
+        lock_ttl_ms=lock_ms,
+        lock_token=text(token) if isinstance(token, bytes) and token else None,
+        logs_count=logs if isinstance(logs, int) else 0,
+        family=family.read(connection, job, known, kin),
+    )
+
+
+def _job(job: JobRef, parts: JobRow, known: Hash) -> Job:
+    traces, trace_count, traces_raw = stacks.split(known.get(b"stacktrace"))
+    return Job(
+        row=parts,
+        states=(),
+        data=_body(known, b"data"),
+        opts=_body(known, b"opts"),
+        returnvalue=_body(known, b"returnvalue"),
+        progress=_body(known, b"progress"),
+        reason=_body(known, b"failedReason"),
+        stacks=traces,
+        stack_count=trace_count,
+        stacks_raw=traces_raw,
+        options=_options(known),
+        delay_ms=integer(known.whole(b"delay")),
+        stalled_count=integer(known.whole(b"stc") or known.whole(b"stalledCounter")),
+        deferred_failure=_text(known, b"defa"),
+        scheduler_id=known.whole(b"rjk"),
+        deduplication_id=known.whole(b"deid"),
+        fields=[(text(name), Body(one.raw[:FIELD_SHOWN], one.size)) for name, one in known.fields.items()],
+        key=text(job_key(job)).value,
+    )
+
+
+def _refuse_what_is_no_job(job: JobRef, found: Membership, table: Mapping[bytes, Field]) -> None:
+    """A queue's own keys have names that could be ids: `wait`, `meta`, `repeat:<scheduler>`."""
+    if found.kind == b"none":
+        if not found.states and not found.unsure:
+            raise NotFound(_("There is no job %(id)s in %(queue)s.") % _names(job))
+    elif not found.is_hash or not (looks_like_a_job(job, table) or found.states):
+        raise NotFound(_("%(id)s is one of the own keys of %(queue)s, not a job.") % _names(job))
+
+
+def looks_like_a_job(job: JobRef, table: Mapping[bytes, Field]) -> bool:
+    """Whether a hash is a job's: each has a timestamp, unless damaged; a scheduler's or the queue's own has none."""
+    if b"timestamp" in table:
+        return True
+    scheduler = job.id.startswith(b"repeat:") and job.id.count(b":") == 1
+    return not scheduler and any(name in table for name in (b"data", b"opts", b"name"))
+
+
+def _names(job: JobRef) -> dict[str, str]:
+    return {"id": job.label[:200], "queue": job.queue.label[:200]}
+
+
+def _body(known: Hash, name: bytes) -> Body | None:
+    found = known.get(name)
+    return Body(found.raw, found.size) if found else None
+
+
+def _text(known: Hash, name: bytes) -> Text | None:
+    found = known.get(name)
+    return text(found.raw, size=found.size) if found else None
+
+
+def _options(known: Hash) -> Mapping[str, object]:
+    try:
+        value = load(known.whole(b"opts") or b"")
+    except Unreadable:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def body(connection: Connection, job: JobRef, name: bytes) -> bytes:
+    """The exact bytes of one field, however many. NotFound when there is none."""
+    reply = connection.run([("HGET", job_key(job), name)])[0]
+    if not isinstance(reply, bytes):
+        raise NotFound(_("The job %(id)s in %(queue)s has no such field.") % _names(job))
+    return reply
+
+
+def find(connection: Connection, queues: Sequence[QueueRef], job_id: bytes) -> list[Found]:
+    """The job of this id in each of the queues: a TYPE for each, then the names and states of those there are."""
+    refs = [JobRef(queue, job_id) for queue in queues] if job_id else []
+    hits: list[JobRef] = []
+    for first in range(0, len(refs), FIND_BATCH):
+        batch = refs[first : first + FIND_BATCH]
+        kinds = connection.run([("TYPE", job_key(ref)) for ref in batch])
+        hits += [ref for ref, kind in zip(batch, kinds, strict=True) if kind == b"hash"]
+    hits = hits[:FIND_BATCH]
+    caps = {b"name": 1024, b"timestamp": 32, b"data": 0, b"opts": 0}
+    tables = fields.read(connection, [job_key(ref) for ref in hits], caps)
+    known = membership.read_many(connection, hits)
+    return [
+        Found(ref, _text(table, b"name") or text(b""), member.state)
+        for ref, table, member in zip(hits, tables, known, strict=True)
+        if looks_like_a_job(ref, table.fields) or member.states
+    ]

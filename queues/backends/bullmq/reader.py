@@ -1,0 +1,79 @@
+"""The BullMQ backend: each method of the contract, handed to the module that knows how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from queues.backends.bullmq import about, clients, counts, discovery, health, jobs, lists, logs
+from queues.backends.bullmq.connection import Connection
+from queues.registry import SourceConfig
+from queues.types import (
+    Capability,
+    Counts,
+    Found,
+    Health,
+    Job,
+    JobPage,
+    JobRef,
+    LogPage,
+    Order,
+    QueueInfo,
+    QueueRef,
+    State,
+    Workers,
+)
+
+
+class BullMQ:
+    """BullMQ 4.x to 6.x on one Redis-compatible server. See `queues.backend.Backend` for each method."""
+
+    capabilities = frozenset(Capability)
+
+    def __init__(self, config: SourceConfig) -> None:
+        self.source = config.name
+        self.connection = Connection(config)
+        self.address = self.connection.address
+        self._prefixes = config.prefixes
+
+    @property
+    def commands_sent(self) -> int:
+        return self.connection.commands_sent
+
+    def health(self) -> Health:
+        return health.read(self.connection)
+
+    def discover(self) -> Iterator[tuple[int, Sequence[QueueRef]]]:
+        return discovery.walk(self.connection, self._prefixes)
+
+    def counts(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Counts]:
+        return counts.read(self.connection, queues)
+
+    def workers(self) -> Workers:
+        return clients.read(self.connection)
+
+    def queue(self, queue: QueueRef) -> QueueInfo:
+        return about.read(self.connection, queue)
+
+    def jobs(
+        self,
+        queue: QueueRef,
+        states: Sequence[State],
+        *,
+        size: int = 50,
+        order: Order = Order.NEWEST,
+        cursor: str = "",
+        name: str = "",
+    ) -> JobPage:
+        return lists.page(self.connection, queue, states, size=size, order=order, cursor=cursor, name=name)
+
+    def job(self, job: JobRef) -> Job:
+        return jobs.read(self.connection, job)
+
+    def logs(self, job: JobRef, *, first: int | None = None) -> LogPage:
+        return logs.page(self.connection, job, first)
+
+    def body(self, job: JobRef, name: bytes) -> bytes:
+        return jobs.body(self.connection, job, name)
+
+    def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
+        return jobs.find(self.connection, queues, job_id)

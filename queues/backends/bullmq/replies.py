@@ -1,0 +1,56 @@
+"""What the server says, in the few shapes there are, and what of it can be used: nothing here fails on odd replies."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias, Union
+
+from redis.exceptions import ResponseError
+
+Part: TypeAlias = bytes | str | int | float
+Command: TypeAlias = tuple[Part, ...]
+Reply: TypeAlias = Union[bytes, int, ResponseError, "list[Reply]", None]
+
+LAST_MS = 253_402_300_799_999  # the end of the year 9999: beyond it no calendar helps
+_LONGEST_NUMBER = 24  # characters
+
+
+def items(reply: Reply) -> list[Reply]:
+    """The members of an array; none where the reply is something else."""
+    return reply if isinstance(reply, list) else []
+
+
+def blobs(reply: Reply) -> list[bytes]:
+    """The strings of an array."""
+    return [item for item in items(reply) if isinstance(item, bytes)]
+
+
+def blob(reply: Reply) -> bytes | None:
+    return reply if isinstance(reply, bytes) else None
+
+
+def integer(reply: Reply) -> int | None:
+    """A whole number, as the server's own or written in a string the way Lua and JavaScript write them."""
+    if isinstance(reply, int):
+        return reply
+    if not isinstance(reply, bytes) or len(reply) > _LONGEST_NUMBER:
+        return None
+    try:
+        return int(reply) if reply.lstrip(b"-").isdigit() else _whole(float(reply))
+    except ValueError:
+        return None
+
+
+def moment(reply: Reply) -> int | None:
+    """Milliseconds since 1970 that a calendar can show; None for anything else."""
+    value = integer(reply)
+    return value if value is not None and 0 <= value <= LAST_MS else None
+
+
+def count(reply: Reply) -> int:
+    """A number of things; none where the reply is something else."""
+    return reply if isinstance(reply, int) else 0
+
+
+def _whole(value: float) -> int | None:
+    return int(value) if math.isfinite(value) and value == int(value) else None
