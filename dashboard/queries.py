@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from queues.backend import PAGE_SIZES
 from queues.listing import Sorting
@@ -12,6 +15,19 @@ from queues.types import Order, State
 
 FINISHED = "finished"  # completed and failed together, by the time they finished
 DEFAULT_SIZE = 50
+RUN_NEXT = (State.DELAYED, State.PRIORITIZED)
+# How the two ends of a list are called where "newest" and "oldest" would mislead.
+ENDS: dict[State | None, tuple[Promise, Promise]] = {
+    State.DELAYED: (_("due last"), _("due next")),
+    State.PRIORITIZED: (_("runs last"), _("runs next")),
+    State.WAITING: (_("added last"), _("runs next")),
+}
+
+
+def _pages(by_turn: bool, newest_first: bool) -> tuple[str, str]:
+    """The words of the buttons to the page before and the page behind."""
+    earlier, later = (gettext("Sooner"), gettext("Later")) if by_turn else (gettext("Older"), gettext("Newer"))
+    return (later, earlier) if newest_first else (earlier, later)
 
 
 class JobsQuery:
@@ -23,11 +39,33 @@ class JobsQuery:
         self.state: State | None = State(asked) if asked in set(State) else None
         if self.together:
             self.state = State.COMPLETED
-        self.order = Order.OLDEST if params.get("order") == Order.OLDEST else Order.NEWEST
+        self._order = params.get("order", "")
         size = params.get("size", "")
         self.size = int(size) if size in {str(allowed) for allowed in PAGE_SIZES} else DEFAULT_SIZE
         self.cursor = params.get("cursor", "")
         self.name = params.get("name", "").strip()
+
+    @property
+    def order(self) -> Order:
+        """As asked; else what comes next first where jobs queue up to run, and the newest first elsewhere."""
+        if self._order in set(Order):
+            return Order(self._order)
+        return Order.OLDEST if self.state in RUN_NEXT else Order.NEWEST
+
+    @property
+    def orders(self) -> Sequence[tuple[Order, Promise]]:
+        """Both orders with the word for the end that comes first."""
+        newest, oldest = ENDS.get(self.state, (_("newest"), _("oldest")))
+        return ((Order.OLDEST, oldest), (Order.NEWEST, newest))[:: 1 if self.state in RUN_NEXT else -1]
+
+    @property
+    def back(self) -> str:
+        """What the button to the previous page says."""
+        return _pages(self.state in ENDS, self.order is Order.NEWEST)[0]
+
+    @property
+    def forth(self) -> str:
+        return _pages(self.state in ENDS, self.order is Order.NEWEST)[1]
 
     @property
     def states(self) -> Sequence[State]:

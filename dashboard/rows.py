@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard import words
 from dashboard.charts import bar
 from queues.attention import Level, Verdict
+from queues.facts import Why
 from queues.readings import QueueReading
 from queues.types import State
 
@@ -82,7 +83,8 @@ class Row:
 
     @property
     def note(self) -> str:
-        return self.verdict.title
+        """The gravest fact in a few words; the number of failed jobs has its own column."""
+        return next((fact.title for fact in self.verdict.facts if fact.why is not Why.FAILED), "")
 
     @property
     def workers(self) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from dashboard import rows as table
@@ -160,7 +160,7 @@ def _workers(total: listing.Sum) -> str:
 
 
 def _paused(count: int) -> str:
-    return _("%(n)s queues paused") % {"n": count} if count else ""
+    return ngettext("%(n)s queue paused", "%(n)s queues paused", count) % {"n": count} if count else ""
 
 
 def _read_at(found: Sequence[readings.SourceReading]) -> datetime | None:
