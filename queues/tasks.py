@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 
 from celery import Task, current_app, shared_task
+from kombu import Producer
 from kombu.exceptions import OperationalError
 
 from queues import cost, discovery, readings
@@ -68,7 +69,7 @@ def start_scan(name: str) -> bool:
 def _send(task: Task[[str], None], name: str) -> bool:
     try:
         with current_app.connection_for_write(connect_timeout=2, transport_options=PATIENCE) as connection:
-            task.apply_async((name,), connection=connection, retry=False)
+            task.apply_async((name,), producer=Producer(connection, auto_declare=False), retry=False)
     except OperationalError as error:
         logger.warning("%s of %s could not be handed to a worker: %s", task.name, name, type(error).__name__)
         return False

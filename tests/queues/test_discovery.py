@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+import redis
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -15,7 +16,9 @@ from queues.errors import BadInput, NotFound
 from queues.models import Queue, Source
 from queues.registry import SourceConfig
 from queues.types import QueueRef
+from tests.node import Node
 from tests.queues.fakes import FakeBackend, counts, ref
+from tests.valkey import Server, StartRedis
 
 pytestmark = pytest.mark.django_db
 
@@ -262,3 +265,74 @@ def test_finding_a_thousand_queues_again_takes_a_handful_of_statements(main: Fak
         discovery.scan("main")
     assert Queue.objects.count() == 1000
     assert len(captured) <= 40
+
+
+def seed(valkey: redis.Redis, *names: str) -> None:
+    """Queues as a BullMQ 5 leaves them, with a waiting job each."""
+    for name in names:
+        valkey.hset(f"bull:{name}:meta", mapping={"version": "bullmq:5.81.5", "opts.maxLenEvents": "10000"})
+        valkey.lpush(f"bull:{name}:wait", "1")
+        valkey.hset(f"bull:{name}:1", mapping={"name": "x", "data": "{}", "opts": "{}", "timestamp": "1"})
+
+
+@pytest.mark.usefixtures("source")
+def test_queues_of_a_real_server_are_found_between_thousands_of_other_keys(valkey: redis.Redis) -> None:
+    valkey.mset({f"session:{number}": "x" for number in range(5000)})
+    seed(valkey, "orders", "payments", "sms")
+    assert discovery.scan("main")
+    assert slugs() == {"orders": False, "payments": False, "sms": False}
+    assert readings.read("main").scan.keys == valkey.dbsize()
+    valkey.delete(*valkey.keys("bull:sms:*"))
+    discovery.scan("main")
+    assert slugs() == {"orders": False, "payments": False, "sms": True}
+    seed(valkey, "sms")
+    discovery.scan("main")
+    assert slugs() == {"orders": False, "payments": False, "sms": False}
+
+
+@pytest.mark.usefixtures("source")
+def test_a_pinned_queue_without_meta_is_listed_and_counted_on_a_real_server(valkey: redis.Redis) -> None:
+    discovery.pin("main", "bare")
+    valkey.lpush("bull:bare:wait", "1", "2")
+    discovery.scan("main")
+    assert slugs() == {"bare": False}
+    found = readings.read("main").queues[0].counts
+    assert found is not None
+    assert found.backlog == 2
+
+
+def test_a_scan_of_a_server_that_dies_says_so_and_marks_nothing_gone(
+    start_redis: StartRedis, settings: Settings
+) -> None:
+    server = start_redis()
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    with server.client() as client:
+        seed(client, "orders")
+    discovery.scan("main")
+    server.stop()
+    assert discovery.scan("main")
+    source = Source.objects.get()
+    assert str(server.port) in source.scan_error
+    assert source.down_since is not None
+    assert slugs() == {"orders": False}
+
+
+@pytest.mark.node
+@pytest.mark.usefixtures("source")
+def test_queues_that_every_major_of_the_library_made_are_found_also_when_idle(
+    node: Node, valkey_server: Server
+) -> None:
+    body = """
+    for (const major of [4, 5, 6]) {
+        await queue(major, `used-${major}`).add('x', {});
+        await queue(major, `idle-${major}`).waitUntilReady();
+        await queue(major, `odd ${major}/é`, {prefix: '{shop}:jobs'}).add('x', {});
+    }
+    """
+    node.run(body, url=valkey_server.url)
+    discovery.scan("main")
+    found = {queue.label for queue in readings.names("main")}
+    for major in (4, 5, 6):
+        assert {f"used-{major}", f"idle-{major}", f"{{shop}}:jobs:odd {major}/é"} <= found
+    assert len(found) == 9

@@ -6,17 +6,20 @@ import threading
 from datetime import datetime, timedelta
 
 import pytest
+import redis
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
 
-from queues import cost, outages, readings
+from queues import cost, discovery, outages, readings, registry
 from queues.errors import NotFound, Unreachable
 from queues.models import Cost, Queue, Snapshot, Source
 from queues.snapshots import dump_counts, dump_health, load_counts, load_health
 from queues.types import Counts, Health, Oldest, State, Workers
 from tests.queues.fakes import FakeBackend, counts, ref
+from tests.valkey import RedisCommands, StartRedis, eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -260,6 +263,58 @@ def test_many_that_fail_at_once_agree_on_when_the_outage_began(main: FakeBackend
     assert len(seen) == 6
     assert set(seen) == {Source.objects.get().down_since}
     assert Source.objects.count() == 1
+
+
+def test_an_outage_of_a_real_server_is_told_from_the_last_reading_until_it_answers_again(
+    start_redis: StartRedis, settings: Settings
+) -> None:
+    server = start_redis("--appendonly", "yes")
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    with server.client() as client:
+        client.hset("bull:orders:meta", mapping={"version": "bullmq:5.81.5"})
+        client.lpush("bull:orders:wait", "1", "2", "3")
+    discovery.scan("main")
+    live = readings.store("main")
+    assert (live.live, live.error) == (True, "")
+    assert live.queues[0].counts is not None
+    assert live.queues[0].counts[State.WAITING] == 3
+    assert live.queues[0].workers == 0
+    server.stop()
+    dead = readings.read("main")
+    assert (dead.live, dead.read_at, dead.queues[0].counts) == (False, live.read_at, live.queues[0].counts)
+    assert str(server.port) in dead.error
+    assert dead.down_since is not None
+    assert readings.store("main").down_since == dead.down_since
+    server.start()
+    back = eventually(lambda: (found := readings.read("main")).live and found)
+    assert back.down_since is None
+    assert back.queues[0].counts == live.queues[0].counts
+
+
+@pytest.mark.usefixtures("source")
+def test_reading_a_thousand_queues_of_a_real_server_is_a_dozen_commands(
+    valkey: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    pipe = valkey.pipeline()
+    for number in range(1000):
+        pipe.hset(f"bull:queue-{number}:meta", mapping={"version": "bullmq:6.7.0"})
+        pipe.lpush(f"bull:queue-{number}:wait", "1")
+    pipe.execute()
+    discovery.scan("main")
+    with redis_commands(max=12):
+        reading = readings.read("main")
+    assert reading.queue_total == 1000
+    assert all(queue.counts and queue.counts.backlog == 1 for queue in reading.queues)
+
+
+@pytest.mark.usefixtures("source")
+def test_the_health_of_a_real_server_survives_the_database(valkey: redis.Redis) -> None:
+    readings.store("main")
+    found = readings.health("main")
+    assert found is not None
+    assert found[0].server == "Valkey"
+    assert found[0].version == valkey.info("server")["valkey_version"]
 
 
 numbers = st.integers(0, 2**53)

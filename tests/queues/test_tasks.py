@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 
 import pytest
 from celery import Celery, current_app
 from django.utils import timezone
 
+from dashboard.celery import app as product
 from queues import discovery, readings, tasks
 from queues.models import Queue, Snapshot, Source
 from tests.queues.fakes import FakeBackend, counts
+from tests.valkey import Server
 
 pytestmark = pytest.mark.django_db
 
@@ -29,12 +32,10 @@ def no_broker() -> Iterator[None]:
     """A broker whose port refuses connections, behind an application without any settings of its own."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # bound and not listening: it refuses, and nobody else can take it
-        before = current_app._get_current_object()
         app = Celery("alone", broker=f"redis://127.0.0.1:{closed.getsockname()[1]}/0", set_as_current=True)
         yield
         app.close()
-        before.set_current()
-        before.set_default()
+        product.set_current()
 
 
 @pytest.mark.usefixtures("eager")
@@ -73,6 +74,16 @@ def test_a_requested_scan_runs_at_once(main: FakeBackend) -> None:
     assert [queue.slug for queue in Queue.objects.all()] == ["orders"]
 
 
+def test_a_page_does_not_wait_long_for_a_broker_that_never_answers(main: FakeBackend) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        app = Celery("alone", broker=f"redis://127.0.0.1:{silent.getsockname()[1]}/0", set_as_current=True)
+        began = time.monotonic()
+        assert not discovery.request_scan("main")
+        assert time.monotonic() - began < 30  # two seconds, and not until somebody gives up
+        app.close()
+        product.set_current()
+
+
 @pytest.mark.usefixtures("no_broker")
 def test_a_scan_that_is_requested_without_a_broker_is_kept_for_the_next_look(main: FakeBackend) -> None:
     main.add("orders")
@@ -81,6 +92,19 @@ def test_a_scan_that_is_requested_without_a_broker_is_kept_for_the_next_look(mai
     assert discovery.due("main")
     tasks.read_sources()
     tasks.scan_sources()
+
+
+def test_a_requested_scan_is_handed_to_a_worker_through_a_real_broker(main: FakeBackend, valkey_server: Server) -> None:
+    app = Celery("alone", broker=valkey_server.url, set_as_current=True)
+    app.conf.task_default_queue = "handed"
+    try:
+        assert discovery.request_scan("main")
+        with valkey_server.client() as client:
+            assert b'"queues.tasks.scan_source"' in client.lrange("handed", 0, -1)[0]
+            client.delete("handed")
+    finally:
+        app.close()
+        product.set_current()
 
 
 def test_tasks_of_a_source_that_left_the_configuration_do_nothing(main: FakeBackend) -> None:
