@@ -7,14 +7,13 @@ import warnings
 from typing import Any
 
 from celery import Celery
-from celery.platforms import SecurityWarning
 from celery.signals import beat_init, celeryd_init, setup_logging
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 # What root could lose by a message is lost with pickle only; the image and the documented units run as a user.
-warnings.filterwarnings("ignore", message="You're running the worker with superuser", category=SecurityWarning)
+warnings.filterwarnings("ignore", message="You're running the worker with superuser", category=RuntimeWarning)
 
 app = Celery("mirante", set_as_current=True)
 app.conf.update(settings.CELERY)

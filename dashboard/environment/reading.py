@@ -143,7 +143,7 @@ def _key(text: str) -> str:
 
 
 def _keys(text: str) -> tuple[str, ...]:
-    return tuple(_key(key) for key in words(text))
+    return tuple(_key(key) for key in text.split())
 
 
 def _password(text: str) -> str:

@@ -103,7 +103,7 @@ class Supervisor:
         child.failures += 1
         child.forget()
         if child.failures >= self._policy.crashes:
-            self._console.say(f"{child.name} {_ending(code)}, for the {child.failures}th time in a row: stopping")
+            self._console.say(f"{child.name} {_ending(code)}, {child.failures} times in a row: stopping")
             return True
         for line in child.last_lines:
             if not child.program.shows(line):

@@ -1,0 +1,464 @@
+"""The environment: what may be set, what is refused and how, and what it becomes in Django's settings."""
+
+import json
+import secrets
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from dashboard.environment import VARIABLES, BadEnvironment, Environment, kept
+from dashboard.environment import read as read_environment
+from tests.dashboard.started import clean_environment
+
+KEY = "a key of more than fifty characters for these tests only"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def read(folder: Path, **env: str) -> Environment:
+    return read_environment({"SECRET_KEY": KEY, **env}, base_dir=folder)
+
+
+def problems(folder: Path, **env: str) -> tuple[str, ...]:
+    with pytest.raises(BadEnvironment) as caught:
+        read(folder, **env)
+    return caught.value.problems
+
+
+def test_nothing_set_is_a_server_for_this_machine_only(folder: Path) -> None:
+    env = read_environment({}, base_dir=folder)
+    assert env.bind == "127.0.0.1"
+    assert env.port is None
+    assert not env.debug
+    assert not env.trust_proxy
+    assert env.sources == ()
+    assert env.app_redis is None
+    assert env.allowed_hosts == ("127.0.0.1", "localhost", "[::1]")
+    assert env.database["NAME"] == folder / "var" / "mirante.sqlite3"
+
+
+def test_an_empty_value_counts_as_not_set(folder: Path) -> None:
+    assert read(folder, **{v.name: "" for v in VARIABLES if v.name != "SECRET_KEY"}) == read(folder)
+
+
+def test_the_secret_key_is_made_once_and_only_its_owner_can_read_it(folder: Path) -> None:
+    first = read_environment({}, base_dir=folder).secret_key
+    assert len(first) >= 50
+    assert read_environment({}, base_dir=folder).secret_key == first
+    assert stat.S_IMODE((folder / "var" / "secret-key").stat().st_mode) == 0o600
+
+
+def test_all_who_ask_for_a_kept_secret_at_once_get_the_same(folder: Path) -> None:
+    for attempt in range(20):
+        path = folder / str(attempt) / "secret"
+        with ThreadPoolExecutor(8) as pool:
+            got = {pool.submit(kept, path, secrets.token_hex).result() for _ in range(8)}
+        assert len(got) == 1
+        assert [entry.name for entry in path.parent.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0", "::", "192.0.2.7"])
+def test_a_server_open_to_others_needs_a_secret_key(folder: Path, bind: str) -> None:
+    with pytest.raises(BadEnvironment) as caught:
+        read_environment({"BIND": bind, "ALLOWED_HOSTS": "example.com"}, base_dir=folder)
+    (line,) = caught.value.problems
+    assert line.startswith("SECRET_KEY: expected a key")
+    assert not (folder / "var").exists()
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_a_loopback_address_needs_no_secret_key(folder: Path, bind: str) -> None:
+    assert read_environment({"BIND": bind}, base_dir=folder).secret_key
+
+
+def test_a_var_folder_that_cannot_be_written_is_named(folder: Path) -> None:
+    (folder / "file").write_text("")
+    with pytest.raises(BadEnvironment) as caught:
+        read_environment({"MIRANTE_VAR_DIR": str(folder / "file" / "var")}, base_dir=folder)
+    assert caught.value.problems[0].startswith("MIRANTE_VAR_DIR: expected a folder to write to")
+
+
+def test_all_wrong_values_are_named_at_once_a_line_each(folder: Path) -> None:
+    wrong = {"PORT": "80o0", "BIND": "everywhere", "LOG_LEVEL": "loud", "MIRANTE_DEBUG": "maybe"}
+    with pytest.raises(BadEnvironment) as caught:
+        read(folder, **wrong)
+    text = str(caught.value)
+    assert len(text.splitlines()) == 5
+    for name, value in wrong.items():
+        assert f"  {name}: expected " in text
+        assert repr(value) in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "0"),
+        ("PORT", "65536"),
+        ("PORT", "-1"),
+        ("PORT", "٨٠٠٠"),
+        ("BIND", "example.com"),
+        ("MIRANTE_DEMO_RATE", "nan"),
+        ("MIRANTE_DEMO_RATE", "51"),
+        ("MIRANTE_HSTS_SECONDS", "a year"),
+        ("MIRANTE_BASE_URL", "example.com"),
+        ("MIRANTE_BASE_URL", "ftp://example.com"),
+        ("MIRANTE_BASE_URL", "https://example.com/?a=1"),
+        ("MIRANTE_BASE_URL", "https://example.com/a//b"),
+        ("MIRANTE_BASE_URL", "https://example.com/.."),
+        ("MIRANTE_BASE_URL", "https://example.com/a b"),
+        ("MIRANTE_BASE_URL", "https://example.com:port/"),
+        ("ALLOWED_HOSTS", "https://example.com"),
+        ("ALLOWED_HOSTS", "example.com:8000"),
+        ("CSRF_TRUSTED_ORIGINS", "example.com"),
+        ("CSRF_TRUSTED_ORIGINS", "https://example.com/path"),
+        ("DATABASE_URL", "mysql://localhost/x"),
+        ("DATABASE_URL", "postgres://localhost"),
+        ("DATABASE_URL", "postgres://localhost/a/b"),
+        ("DATABASE_URL", "postgres://localhost/a?sslmod=require"),
+        ("DATABASE_URL", "sqlite://"),
+        ("EMAIL_URL", "mail.example.com"),
+        ("EMAIL_URL", "smtp://"),
+        ("DEFAULT_FROM_EMAIL", "nobody"),
+        ("REDIS_CA_FILE", "/no/such/file"),
+        ("MIRANTE_ADMIN_PASSWORD", "short"),
+        ("SECRET_KEY", "short"),
+        ("SECRET_KEY", "a" * 60),
+        ("SECRET_KEY_FALLBACKS", f"{'k' * 49}"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_was_expected(folder: Path, name: str, value: str) -> None:
+    (line,) = problems(folder, **{name: value})
+    assert line.startswith(f"{name}: expected ")
+
+
+@pytest.mark.parametrize("name", [v.name for v in VARIABLES if v.secret])
+def test_a_secret_can_be_a_file(folder: Path, name: str) -> None:
+    value = {
+        "REDIS_URL": "redis://h/1",
+        "MIRANTE_SOURCES": "a=redis://h/1",
+        "APP_REDIS_URL": "redis://h/1",
+        "DATABASE_URL": "postgres://h/n",
+        "EMAIL_URL": "smtp://h",
+    }.get(name, KEY.replace(" ", "-"))
+    path = folder / "secret"
+    path.write_text(f"{value}\n")
+    others = {} if name == "SECRET_KEY" else {"SECRET_KEY": KEY}
+    from_value = read_environment({**others, name: value}, base_dir=folder)
+    assert read_environment({**others, f"{name}_FILE": str(path)}, base_dir=folder) == from_value
+    assert from_value != read_environment(others, base_dir=folder)
+
+
+@pytest.mark.parametrize("name", [v.name for v in VARIABLES if v.secret and v.name != "SECRET_KEY"])
+def test_a_secret_cannot_be_both_value_and_file(folder: Path, name: str) -> None:
+    assert problems(folder, **{name: "x", f"{name}_FILE": "/y"}) == (
+        f"{name}: set either {name} or {name}_FILE, not both",
+    )
+
+
+@pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff\xfe"])
+def test_a_secret_file_that_is_missing_empty_or_no_text_is_named(folder: Path, content: bytes | None) -> None:
+    path = folder / "secret"
+    if content is not None:
+        path.write_bytes(content)
+    (line,) = problems(folder, REDIS_URL_FILE=str(path))
+    assert line.startswith("REDIS_URL_FILE: expected a ")
+    assert str(path) in line
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("MIRANTE_SOURCE", "MIRANTE_SOURCES"),
+        ("MIRANTE_BASEURL", "MIRANTE_BASE_URL"),
+        ("MIRANTE_VAR", "MIRANTE_VAR_DIR"),
+    ],
+)
+def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_known_one(folder: Path, name: str, near: str) -> None:
+    assert problems(folder, **{name: "x"}) == (f"{name}: there is no such setting, the nearest one is {near}",)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("redis://host", "redis://host/0"),
+        ("redis://host:7000/3", "redis://host:7000/3"),
+        ("redis://host?db=3", "redis://host/3"),
+        ("redis://:pass@host", "redis://:pass@host/0"),
+        ("redis://user:p%40ss%2F@host/1", "redis://user:p%40ss%2F@host/1"),
+        ("rediss://user:pass@host:6380/0", "rediss://user:pass@host:6380/0"),
+        ("redis://[::1]:6379/2", "redis://[::1]:6379/2"),
+        ("unix:///run/redis.sock", "unix:///run/redis.sock?db=0"),
+        ("unix://user:pass@/run/redis.sock?db=2", "unix://user:pass@/run/redis.sock?db=2"),
+    ],
+)
+def test_every_form_of_a_redis_address_is_understood(folder: Path, given: str, url: str) -> None:
+    env = read(folder, REDIS_URL=given, APP_REDIS_URL=given)
+    assert [(source.name, source.url) for source in env.sources] == [("main", url)]
+    assert env.app_redis is not None
+    assert env.app_redis.url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://:hunter22@host",
+        "redis://:hunter22/x@host",
+        "redis://:hunter22#x@host",
+        "redis://:hunter22?x@host",
+        "redis://user:hunter22@",
+        "redis://:hunter22@host:port",
+        "redis://:hunter22@host:0",
+        "redis://:hunter22@host:70000",
+        "redis://:hunter22@host/zero",
+        "redis://:hunter22@host/1?db=2",
+        "redis://:hunter22@host/-1",
+        "redis://:hunter22@host?database=1",
+        "redis://:hunter22@host?ca_file=/etc/hosts",
+        "redis://:hunter22@host?prefix=",
+        "redis://:hunter22@[::1",
+        "redis://:hunter22 @host",
+        "rediss://:hunter22@host?ca_file=/no/such/file",
+        "unix://:hunter22@host/run/redis.sock",
+        "unix://:hunter22@",
+        "hunter22",
+    ],
+)
+@pytest.mark.parametrize("form", ["REDIS_URL", "APP_REDIS_URL", "MIRANTE_SOURCES"])
+def test_a_wrong_redis_address_is_refused_without_showing_its_password(folder: Path, form: str, url: str) -> None:
+    found = "\n".join(problems(folder, **{form: f"orders={url}" if form == "MIRANTE_SOURCES" else url}))
+    assert found.startswith(f"{form}: ")
+    assert "expected" in found or "ca_file is of use" in found
+    assert "hunter22" not in found
+
+
+def test_several_sources_have_names_and_prefixes_of_their_own(folder: Path) -> None:
+    ca_file = folder / "ca.pem"
+    ca_file.write_text("")
+    env = read(
+        folder,
+        MIRANTE_SOURCES=f"""
+            orders=redis://:one@a:6379/0?prefix=bull&prefix=shop%3Aeu%2C1,
+            mails_2=rediss://b?ca_file={ca_file}
+        """,
+    )
+    orders, mails = env.sources
+    assert (orders.name, orders.url, orders.prefixes) == ("orders", "redis://:one@a:6379/0", ("bull", "shop:eu,1"))
+    assert (mails.name, mails.url, mails.ca_file) == ("mails_2", "rediss://b/0", str(ca_file))
+
+
+def test_a_lone_source_may_have_prefixes_and_a_ca_file_too(folder: Path) -> None:
+    ca_file = folder / "ca.pem"
+    ca_file.write_text("")
+    (source,) = read(folder, REDIS_URL="rediss://a?prefix=x&prefix=y", REDIS_CA_FILE=str(ca_file)).sources
+    assert (source.prefixes, source.ca_file) == (("x", "y"), str(ca_file))
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        "redis://:hunter22@a",
+        "Orders=redis://:hunter22@a",
+        "-a=redis://:hunter22@a",
+        "a=redis://:hunter22@a a=redis://b",
+        "a=",
+    ],
+)
+def test_sources_without_a_right_name_each_are_refused(folder: Path, sources: str) -> None:
+    (line,) = problems(folder, MIRANTE_SOURCES=sources)
+    assert line.startswith("MIRANTE_SOURCES: ")
+    assert "hunter22" not in line
+
+
+def test_one_and_several_sources_together_are_refused(folder: Path) -> None:
+    found = problems(folder, REDIS_URL="redis://a", MIRANTE_SOURCES="b=redis://b")
+    assert found == ("MIRANTE_SOURCES: set either REDIS_URL or MIRANTE_SOURCES, not both",)
+
+
+def test_nothing_that_can_be_printed_shows_a_secret(folder: Path) -> None:
+    env = read(
+        folder,
+        REDIS_URL="redis://:hunter22@a",
+        APP_REDIS_URL="redis://:hunter22@b",
+        DATABASE_URL="postgres://u:hunter22@c/d",
+        EMAIL_URL="smtps://u:hunter22@e",
+        MIRANTE_ADMIN_PASSWORD="hunter22",
+        SECRET_KEY_FALLBACKS=("hunter22" * 7),
+        SECRET_KEY="hunter22" * 7,
+    )
+    assert "hunter22" not in f"{env!r} {env} {env.sources!r} {env.app_redis!r} {env.email!r}"
+
+
+def test_a_database_url_becomes_djangos_settings(folder: Path) -> None:
+    database = read(folder, DATABASE_URL="postgresql://u%40x:p%2Fw@db.example:5433/name?sslmode=verify-full").database
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    assert [database[key] for key in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [
+        "name", "u@x", "p/w", "db.example", "5433",
+    ]  # fmt: skip
+    assert database["OPTIONS"] == {"sslmode": "verify-full"}
+    socket = read(folder, DATABASE_URL="postgres:///name?host=/run/postgresql").database
+    assert (socket["HOST"], socket["NAME"]) == ("/run/postgresql", "name")
+
+
+@pytest.mark.parametrize(("url", "path"), [("sqlite:///data/x.db", "data/x.db"), ("sqlite:////srv/x.db", "/srv/x.db")])
+def test_sqlite_files_may_be_relative_or_absolute(folder: Path, url: str, path: str) -> None:
+    assert read(folder, DATABASE_URL=url).database["NAME"] == folder / path
+
+
+def test_the_base_url_gives_host_origin_and_sub_path(folder: Path) -> None:
+    env = read(folder, MIRANTE_BASE_URL="https://Ops.example.com/tools/mirante/")
+    assert env.path_prefix == "/tools/mirante"
+    assert "ops.example.com" in env.allowed_hosts
+    assert env.csrf_trusted_origins == ("https://ops.example.com",)
+    assert env.https
+
+
+def test_an_address_open_to_all_needs_a_name_for_itself(folder: Path) -> None:
+    (line,) = problems(folder, BIND="0.0.0.0")
+    assert line.startswith("ALLOWED_HOSTS: expected ")
+    assert read(folder, BIND="0.0.0.0", ALLOWED_HOSTS="a.example .b.example").allowed_hosts[:2] == (
+        "a.example", ".b.example",
+    )  # fmt: skip
+
+
+def django_settings(folder: Path, *names: str, **env: str) -> dict[str, Any]:
+    """These settings of a fresh process."""
+    script = (
+        "import json, sys; from django.conf import settings; "
+        "print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, default=str))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *names],
+        env=clean_environment(folder / "var") | env,
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+COOKIES = ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_PROXY_SSL_HEADER", "USE_X_FORWARDED_HOST")
+
+
+def test_plain_http_trusts_no_header_and_sends_plain_cookies(folder: Path) -> None:
+    assert django_settings(folder, *COOKIES, "DEBUG", "SECURE_SSL_REDIRECT") == {
+        "SESSION_COOKIE_SECURE": False,
+        "CSRF_COOKIE_SECURE": False,
+        "SECURE_PROXY_SSL_HEADER": None,
+        "USE_X_FORWARDED_HOST": False,
+        "DEBUG": False,
+        "SECURE_SSL_REDIRECT": False,
+    }
+
+
+def test_https_makes_cookies_secure_and_only_a_trusted_proxy_is_believed(folder: Path) -> None:
+    https = {"MIRANTE_BASE_URL": "https://ops.example.com/mirante"}
+    untrusted = django_settings(folder, *COOKIES, **https)
+    assert untrusted["SESSION_COOKIE_SECURE"]
+    assert untrusted["CSRF_COOKIE_SECURE"]
+    assert untrusted["SECURE_PROXY_SSL_HEADER"] is None
+    trusted = django_settings(folder, *COOKIES, "SECURE_SSL_REDIRECT", **https, MIRANTE_TRUST_PROXY="1")
+    assert trusted["SECURE_PROXY_SSL_HEADER"] == ["HTTP_X_FORWARDED_PROTO", "https"]
+    assert trusted["SECURE_SSL_REDIRECT"]
+
+
+def test_a_sub_path_is_in_links_static_files_and_cookies(folder: Path) -> None:
+    found = django_settings(
+        folder,
+        *("FORCE_SCRIPT_NAME", "STATIC_URL", "SESSION_COOKIE_PATH", "CSRF_COOKIE_PATH"),
+        MIRANTE_BASE_URL="https://ops.example.com/mirante/",
+    )
+    assert found == {
+        "FORCE_SCRIPT_NAME": "/mirante",
+        "STATIC_URL": "/mirante/static/",
+        "SESSION_COOKIE_PATH": "/mirante",
+        "CSRF_COOKIE_PATH": "/mirante",
+    }
+
+
+def test_tls_of_our_own_redis_reaches_celery_and_channels(folder: Path) -> None:
+    ca_file = folder / "ca.pem"
+    ca_file.write_text("")
+    env = {"APP_REDIS_URL": "rediss://u:p@host/1", "APP_REDIS_CA_FILE": str(ca_file)}
+    found = django_settings(folder, "CHANNEL_LAYERS", "CELERY", **env)
+    assert found["CELERY"]["broker_url"] == "rediss://u:p@host/1"
+    assert found["CELERY"]["broker_use_ssl"]["ssl_ca_certs"] == str(ca_file)
+    (host,) = found["CHANNEL_LAYERS"]["default"]["CONFIG"]["hosts"]
+    assert host == {"address": "rediss://u:p@host/1", "ssl_ca_certs": str(ca_file)}
+
+
+def test_mail_settings_come_from_one_url(folder: Path) -> None:
+    names = ("EMAIL_BACKEND", "EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_TLS")
+    found = django_settings(folder, *names, EMAIL_URL="smtp+starttls://u%40x:p%2F@mail.example")
+    assert list(found.values()) == [
+        "django.core.mail.backends.smtp.EmailBackend",
+        "mail.example",
+        587,
+        "u@x",
+        "p/",
+        True,
+    ]
+
+
+def run(folder: Path, command: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command],
+        env=clean_environment(folder / "var") | dict(env),
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+COMMANDS = [
+    ["manage.py", "up"],
+    ["-m", "daphne", "dashboard.asgi:application"],
+    ["-m", "celery", "-A", "dashboard", "worker"],
+    ["-m", "celery", "-A", "dashboard", "beat"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_process_names_wrong_values_a_line_each_without_a_trace(folder: Path, command: list[str]) -> None:
+    done = run(folder, command, {"PORT": "80o0", "REDIS_URL": "redis://:hunter22/@host", "MIRANTE_SORCES": "x"})
+    assert done.returncode == 1
+    assert [line.split(":")[0].strip() for line in done.stderr.splitlines()[1:]] == [
+        "MIRANTE_SORCES",
+        "PORT",
+        "REDIS_URL",
+    ]
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "hunter22" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS[2:], ids=" ".join)
+def test_a_worker_on_its_own_needs_a_redis_of_ours(folder: Path, command: list[str]) -> None:
+    done = run(folder, command, {})
+    assert done.returncode != 0
+    assert "APP_REDIS_URL is not set" in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_the_deployment_check_finds_nothing_behind_a_tls_proxy(folder: Path) -> None:
+    production = {
+        "BIND": "0.0.0.0",
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "MIRANTE_BASE_URL": "https://ops.example.com/mirante",
+        "MIRANTE_TRUST_PROXY": "1",
+        "MIRANTE_HSTS_SECONDS": "31536000",
+    }
+    done = run(folder, ["manage.py", "check", "--deploy", "--fail-level", "WARNING"], production)
+    assert done.returncode == 0, done.stderr
