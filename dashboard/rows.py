@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dashboard import words
 from dashboard.charts import bar
@@ -17,7 +19,8 @@ from queues.types import State
 
 # Completed jobs are a record, not work: they would drown everything else in a bar.
 IN_BAR = (State.WAITING, State.PRIORITIZED, State.ACTIVE, State.DELAYED, State.WAITING_CHILDREN, State.FAILED)
-SHORT = {State.WAITING_CHILDREN: _("Children")}
+SHORT = {State.WAITING_CHILDREN: gettext_lazy("Children")}
+MINOR = {State.COMPLETED: " mute lo"}  # columns that narrow screens drop
 MARKS = {Level.CRIT: ("crit", "bad"), Level.WARN: ("warn", "warn"), Level.UNKNOWN: ("unknown", "s-unknown")}
 
 
@@ -127,6 +130,11 @@ def row(reading: QueueReading, verdict: Verdict, scale: int) -> Row:
     return Row(reading, verdict, drawn, cells)
 
 
+def label(state: State) -> Promise | str:
+    """A state as a column is headed."""
+    return SHORT.get(state) or words.STATE_WORDS[state]
+
+
 def size(reading: QueueReading) -> int:
     """The jobs that a row's bar stands for."""
     return sum(reading.counts[state] or 0 for state in IN_BAR) if reading.counts else 0
@@ -138,11 +146,9 @@ def _bar_name(state: State, reading: QueueReading) -> str:
 
 
 def _cell(state: State, number: int | None) -> Cell:
-    css = _zero(number)
-    if state is State.COMPLETED:
-        css += " mute lo"
+    css = _zero(number) + MINOR.get(state, "")
     return Cell(
-        label=str(SHORT.get(state) or words.STATE_WORDS[state]),
+        label=str(label(state)),
         text=words.number(number),
         state=str(state),
         count="" if number is None else str(number),

@@ -39,6 +39,7 @@ class Total:
     """A figure above the table."""
 
     state: State
+    label: object
     sum: int
     text: str
     note: str
@@ -47,7 +48,7 @@ class Total:
 HEADS = (
     (gettext_lazy("Queue"), "", SortKey.NAME),
     (gettext_lazy("Unfinished and failed, by state"), "lo-bar", None),
-    *((table.SHORT.get(state) or words.STATE_WORDS[state], "r", SortKey(state.value)) for state in State),
+    *((table.label(state), f"r{table.MINOR.get(state, '')}", SortKey(state.value)) for state in State),
     (gettext_lazy("Workers"), "r", SortKey.WORKERS),
     (gettext_lazy("Oldest waiting"), "r", SortKey.OLDEST),
 )
@@ -101,8 +102,7 @@ def _grouped(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[ta
     grouped: dict[str, list[listing.Row]] = {}
     for row in listing.sort(chosen, query.sorting):
         grouped.setdefault(names[row.ref], []).append(row)
-    lone = grouped.pop("", [])  # queues without a group come last
-    ordered = [*grouped.items(), *([(_("no group"), lone)] if lone else [])]
+    ordered = [(name or _("no group"), members) for name, members in grouped.items()]
     start = int(query.after) if query.after.isascii() and query.after.isdigit() else 0
     shown: list[table.Row] = []
     for name, members in ordered[start:]:
@@ -149,10 +149,10 @@ def _totals(totals: listing.Totals) -> list[Total]:
 
 def _total(state: State, total: listing.Sum, note: str) -> Total:
     if not total.known and total.total:
-        return Total(state, total.number, words.NONE, _("not known"))
+        return Total(state, table.label(state), total.number, words.NONE, _("not known"))
     if not total.complete:
         note = _("of %(known)s of %(total)s queues") % {"known": total.known, "total": total.total}
-    return Total(state, total.number, words.number(total.number), note)
+    return Total(state, table.label(state), total.number, words.number(total.number), note)
 
 
 def _workers(total: listing.Sum) -> str:
