@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -103,9 +104,9 @@ def judge(
     else:
         pressing = [*_parked(counts), *_waiting(counts, workers, at_ms), *_active(counts, workers)]
         facts = [*pressing, *_odd(counts), *_known(counts)]
-    facts.sort(key=lambda fact: _LEVELS.index(fact.level))
+    facts.sort(key=lambda fact: _GRAVITY[fact.level])
     level = facts[0].level if facts else Level.OK
-    return Verdict(level, tuple(facts), (_LEVELS.index(level), *_place(level, facts, counts)))
+    return Verdict(level, tuple(facts), (_GRAVITY[level], *_place(level, facts, counts)))
 
 
 def judge_reading(reading: QueueReading, at_ms: int, among: Collection[QueueRef] | None = None) -> Verdict:
@@ -116,8 +117,9 @@ def judge_reading(reading: QueueReading, at_ms: int, among: Collection[QueueRef]
 
 def needs_eyes(judged: Sequence[tuple[QueueRef, Verdict]], *, most: int = EYES) -> Sequence[Eye]:
     """The most urgent queues, in words."""
-    urgent = sorted((v.rank, ref.source, ref.slug, ref, v) for ref, v in judged if v.level in (Level.CRIT, Level.WARN))
-    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences)) for *_order, ref, v in urgent[:most]]
+    urgent = ((ref, verdict) for ref, verdict in judged if verdict.level in (Level.CRIT, Level.WARN))
+    first = nsmallest(most, urgent, key=lambda each: (each[1].rank, each[0].source, each[0].prefix, each[0].name))
+    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences)) for ref, v in first]
 
 
 def lede(readings: Sequence[SourceReading], judged: Sequence[tuple[QueueRef, Verdict]]) -> str:
@@ -173,7 +175,7 @@ def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-_LEVELS = tuple(Level)
+_GRAVITY = {level: number for number, level in enumerate(Level)}
 _LAST = 1 << 62  # after every time that is known
 
 
@@ -214,7 +216,7 @@ def _known(counts: Counts) -> list[Fact]:
 
 def _odd(counts: Counts) -> list[Fact]:
     """A queue with a state that cannot be read is never called well."""
-    odd = sum(1 for state in State if counts[state] is None)
+    odd = len(State) - len(counts.by_state)
     return [Fact(Why.ODD_KEYS, Level.UNKNOWN, odd)] if odd else []
 
 

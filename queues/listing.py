@@ -21,7 +21,7 @@ from queues.types import QueueRef, State
 MOST_ROWS = 500  # a page
 
 Value = tuple[int | str, ...]
-Place = tuple[bool, Value, str, str]
+Place = tuple[bool, Value, str, str, str]
 
 
 class SortKey(StrEnum):
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """A sort key and its direction. Every order is total: what is equal goes by source and slug."""
+    """A sort key and its direction. Every order is total: what is equal goes by source, prefix and name."""
 
     key: SortKey = SortKey.URGENCY
     descending: bool = False
@@ -124,6 +124,8 @@ def rows(readings: Sequence[SourceReading], at_ms: int) -> list[Row]:
 def matching(listed: Sequence[Row], text: str) -> list[Row]:
     """The rows whose name (with its prefix, as shown) holds `text`, in any case."""
     wanted = text.strip().casefold()
+    if not wanted:
+        return list(listed)
     return [row for row in listed if wanted in row.ref.label.casefold()]
 
 
@@ -203,7 +205,15 @@ def _value(row: Row, key: SortKey) -> Value | None:
 def _place(row: Row, sorting: Sorting) -> Place:
     value = _value(row, sorting.key)
     last = value is None
-    return last is not sorting.descending, value or (), row.ref.source, row.ref.slug
+    ref = row.ref
+    # Latin-1 makes text of any bytes and keeps their order; slugs would have to be encoded for each row.
+    return (
+        last is not sorting.descending,
+        value or (),
+        ref.source,
+        ref.prefix.decode("latin-1"),
+        ref.name.decode("latin-1"),
+    )
 
 
 def _follows(place: Place, behind: Place, sorting: Sorting) -> bool:
@@ -219,12 +229,13 @@ def _decode(cursor: str, sorting: Sorting) -> Place:
     refused = BadInput(_("This link to more rows belongs to another list. Open the list again."))
     try:
         raw = base64.b64decode(cursor.encode() + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        order, last, value, source, slug = json.loads(raw)
+        order, last, value, *names = json.loads(raw)
     except (ValueError, TypeError, RecursionError, binascii.Error) as error:
         raise refused from error
     kinds = {SortKey.NAME: [str], SortKey.URGENCY: [int, int, int]}.get(sorting.key, [int])
     if order != str(sorting) or not isinstance(last, bool) or not isinstance(value, list):
         raise refused
-    if [type(part) for part in value] not in (kinds, []) or not isinstance(source, str) or not isinstance(slug, str):
+    if [type(part) for part in value] not in (kinds, []) or [type(name) for name in names] != [str, str, str]:
         raise refused
-    return last, tuple(value), source, slug
+    source, prefix, name = names
+    return last, tuple(value), source, prefix, name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from django.db import transaction
 from django.db.models import Count, Q
@@ -97,7 +98,7 @@ class _Known:
     """What the database says of a source and its queues."""
 
     row: Source | None
-    queues: tuple[QueueReading, ...]
+    queues: Sequence[tuple[QueueRef, datetime | None, bool]]  # with gone_since and pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def read_all(names: Sequence[str] | None = None) -> Sequence[SourceReading]:
     asked = [config.name for config in configured()] if names is None else list(names)
     readers = [backend(name) for name in asked]
     known = [_known(name) for name in asked]
-    refs = [[queue.ref for queue in each.queues] for each in known]
+    refs = [[ref for ref, _gone, _pinned in each.queues] for each in known]
     if len(asked) < 2:
         answers = list(map(_ask, readers, refs))
     else:
@@ -191,7 +192,7 @@ def health(name: str) -> tuple[Health, datetime] | None:
 
 def names(name: str) -> frozenset[QueueRef]:
     """All queues of a source that are in the list. One query."""
-    return frozenset(queue.ref for queue in _known(name).queues)
+    return frozenset(ref for ref, _gone, _pinned in _known(name).queues)
 
 
 def of(ref: QueueRef) -> QueueReading | None:
@@ -209,11 +210,13 @@ def _known(name: str) -> _Known:
     if row is None:
         return _Known(None, ())
     found = row.queues.order_by("slug").values_list("slug", "gone_since", "pinned")
-    queues = (
-        QueueReading(QueueRef.from_slug(name, slug), None, None, gone_since, pinned)
-        for slug, gone_since, pinned in found.iterator(2000)
-    )
-    return _Known(row, tuple(queues))
+    return _Known(row, [(_ref(name, slug), gone_since, pinned) for slug, gone_since, pinned in found])
+
+
+@lru_cache(maxsize=20_000)
+def _ref(name: str, slug: str) -> QueueRef:
+    """Reading a slug costs more than anything else that is done for a queue on every page."""
+    return QueueRef.from_slug(name, slug)
 
 
 def _ask(reader: Backend, refs: Sequence[QueueRef]) -> _Answer:
@@ -249,27 +252,22 @@ def _told(name: str, known: _Known, answer: _Answer) -> SourceReading:
         down_since = answer.error.since or outages.failed(name, answer.error, answer.took_s).since
         tries = max(known.row.tries if known.row else 0, 1)
     stored, taken_at = _stored(name)
-    queues = tuple(_last(queue, stored, taken_at) for queue in known.queues)
+    queues = tuple(_last(known, stored, taken_at))
     return SourceReading(name, queues, False, taken_at, down_since, str(answer.error), tries, scan=scan)
 
 
 def _live(known: _Known, answer: _Answer) -> Iterator[QueueReading]:
-    for queue in known.queues:
-        counts, workers = answer.counts.get(queue.ref), answer.workers.of(queue.ref)
+    for ref, gone_since, pinned in known.queues:
+        counts, workers = answer.counts.get(ref), answer.workers.of(ref)
+        manned = None if workers is None else len(workers)
         back = counts is not None and counts.exists
-        yield QueueReading(
-            queue.ref,
-            counts,
-            None if workers is None else len(workers),
-            None if back else queue.gone_since,
-            queue.pinned,
-            answer.at,
-        )
+        yield QueueReading(ref, counts, manned, None if back else gone_since, pinned, answer.at)
 
 
-def _last(queue: QueueReading, stored: Stored, taken_at: datetime | None) -> QueueReading:
-    counts, workers = stored.get(queue.ref.slug, (None, None))
-    return replace(queue, counts=counts, workers=workers, read_at=taken_at if counts else None)
+def _last(known: _Known, stored: Stored, taken_at: datetime | None) -> Iterator[QueueReading]:
+    for ref, gone_since, pinned in known.queues:
+        counts, workers = stored.get(ref.slug, (None, None))
+        yield QueueReading(ref, counts, workers, gone_since, pinned, taken_at if counts else None)
 
 
 def _stored(name: str) -> tuple[Stored, datetime | None]:

@@ -287,7 +287,8 @@ def test_an_outage_of_a_real_server_is_told_from_the_last_reading_until_it_answe
     assert dead.down_since is not None
     assert readings.store("main").down_since == dead.down_since
     server.start()
-    back = eventually(lambda: (found := readings.read("main")).live and found)
+    eventually(lambda: readings.read("main").live)
+    back = readings.read("main")
     assert back.down_since is None
     assert back.queues[0].counts == live.queues[0].counts
 
