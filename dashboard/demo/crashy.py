@@ -7,7 +7,6 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
 from random import Random
 
 from django.conf import settings
@@ -15,8 +14,8 @@ from django.conf import settings
 from dashboard.demo.catalog import SHIPPING
 from dashboard.demo.shop import Say, Shop
 
-URL_VARIABLE = "MIRANTE_DEMO_REDIS"
-PARENT_VARIABLE = "MIRANTE_DEMO_PARENT"
+URL_VARIABLE = "DEMO_REDIS_URL"
+PARENT_VARIABLE = "DEMO_PARENT"
 # Short leases: a stalled job is found in seconds rather than in the library's half minute.
 LEASE = {"lockDuration": 6_000, "stalledInterval": 3_000}
 PR_SET_PDEATHSIG = 1
@@ -68,14 +67,13 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def die_with_parent() -> None:
-    """Ask Linux to end this process with the one that started it; elsewhere `watch_parent` does."""
+    """Ask Linux to end this process with the one that started it; elsewhere `parent_gone` has to do."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-async def watch_parent(stop: Callable[[], None]) -> None:
-    """Stop when the parent is gone: also closes the moment between our start and `die_with_parent`."""
+async def parent_gone() -> None:
+    """Return when the parent is gone: also closes the moment between our start and `die_with_parent`."""
     parent = int(os.environ.get(PARENT_VARIABLE, os.getppid()))
     while os.getppid() == parent:
         await asyncio.sleep(1)
-    stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import unicodedata
 from collections.abc import Sequence
 from random import Random
 from typing import Any, TypeAlias
@@ -30,6 +31,10 @@ def cpf(rng: Random, digits: int = 11) -> str:
     return "".join(rng.choices("0123456789", k=digits))
 
 
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFD", name).encode("ascii", "ignore").decode().lower()
+
+
 def customer(rng: Random) -> Payload:
     first, last = rng.choice(FIRST), rng.choice(LAST)
     city, state = rng.choice(CITIES)
@@ -37,7 +42,7 @@ def customer(rng: Random) -> Payload:
         # Beyond what a double can hold: readers have to show it digit by digit.
         "id": 9007199254740993127 + rng.randint(0, 10**6),
         "name": f"{first} {last}",
-        "email": f"{first}.{last}@cliente.example".lower(),
+        "email": f"{_plain(first)}.{_plain(last)}@cliente.example",
         "cpf": cpf(rng),
         "address": {"city": city, "state": state, "zip": f"{rng.randint(10000, 99999)}-{rng.randint(0, 999):03d}"},
     }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
 
-from bullmq import UnrecoverableError
+from bullmq import Job, UnrecoverableError
 
 from dashboard.demo import faults
 from dashboard.demo.faults import DatabaseError, Weather, strike
@@ -21,12 +21,21 @@ class Floor:
     """What the workers of one process share."""
 
     rng: Random
+    queues: Mapping[str, Any]
     weather: Weather = field(default_factory=Weather)
     paid: deque[int] = field(default_factory=lambda: deque([48213], maxlen=2_000))
 
     async def take(self, shortest: float, longest: float) -> None:
         """Be busy for some seconds: mostly near the shortest, at times much longer, as real work is."""
         await asyncio.sleep(self.rng.triangular(shortest, longest, shortest))
+
+    async def log(self, job: Any, row: str) -> None:
+        """Add a log line over the producers' connection.
+
+        `job.log` would open a further connection with the worker's name for each line written at the same time, and
+        each would look like one more worker.
+        """
+        await Job.addJobLog(self.queues[job.queue.name], job.id, row, job.opts.get("keepLogs", 0))
 
 
 Work: TypeAlias = Callable[[Floor, Any, str], Awaitable[Any]]
@@ -51,12 +60,12 @@ def _render(data: Payload) -> str:
 
 async def take_payment(floor: Floor, job: Any, _token: str) -> Payload:
     order_id = job.data.get("orderId")
-    await job.log(f"charging order {order_id}")
+    await floor.log(job, f"charging order {order_id}")
     _validate_payment(job.data)
     await floor.take(0.1, 0.8)
     strike(floor.rng, floor.weather, faults.GATEWAY_FAULTS, calm=0.03, storm=0.25)
     _store_payment(floor, order_id)
-    await job.log("captured")
+    await floor.log(job, "captured")
     return {"nsu": floor.rng.randint(10**11, 10**12), "capturedCents": job.data["amount"]["cents"]}
 
 
@@ -105,22 +114,22 @@ async def run_report(floor: Floor, job: Any, _token: str) -> Payload:
 
 async def import_catalogue(floor: Floor, job: Any, _token: str) -> Payload:
     rows, bad = int(job.data["rows"]), job.data.get("badRow")
-    await job.log(f"opening {job.data['file']}: {rows} rows, delimiter ';', encoding latin-1")
+    await floor.log(job, f"opening {job.data['file']}: {rows} rows, delimiter ';', encoding latin-1")
     step, skipped = max(1, rows // 40), 0
     for done in range(0, rows, step):
         last = min(done + step, rows)
         # Small files are read in a few seconds, large ones take a minute.
         await floor.take(last * 0.00002 + 0.02, step * 0.006 + 0.03)
         if bad and done < bad <= last:
-            await job.log(f"row {bad}: price '12,9O' is not a number")
+            await floor.log(job, f"row {bad}: price '12,9O' is not a number")
             raise UnrecoverableError(f"ValidationError: row {bad}: price is not a number")
         duplicates = floor.rng.choice((0, 0, 0, 1, 2))
         skipped += duplicates
-        await job.log(f"rows {done + 1} to {last} written, {duplicates} skipped as duplicates")
+        await floor.log(job, f"rows {done + 1} to {last} written, {duplicates} skipped as duplicates")
         await job.updateProgress(
             {"stage": "writing", "done": last, "total": rows, "skipped": skipped, "percent": last * 100 // rows}
         )
-    await job.log("done, search index told")
+    await floor.log(job, "done, search index told")
     return {"written": rows - skipped, "skipped": skipped}
 
 

@@ -29,7 +29,7 @@ class Shop:
 
     def __init__(self, url: str, say: Say) -> None:
         self._url = _patient(url)
-        self._say = say
+        self.say = say
         self._away = False
         first = next(iter(QUEUES.values()))
         self._first = Queue(first.name, {"connection": self._url, "defaultJobOptions": first.options})
@@ -64,7 +64,7 @@ class Shop:
             else:
                 if self._away:
                     self._away = False
-                    self._say("Redis answers again.")
+                    self.say("Redis answers again.")
                 return done
 
     async def close(self, grace: float) -> None:
@@ -80,13 +80,13 @@ class Shop:
     def _went_away(self, error: Exception) -> None:
         if not self._away:
             self._away = True
-            self._say(f"Redis does not answer ({type(error).__name__}); waiting for it.")
+            self.say(f"Redis does not answer ({type(error).__name__}); waiting for it.")
 
     def _worker_error(self, error: Exception, *_job: Any) -> None:
         if isinstance(error, OUTAGES):
             self._went_away(error)
         elif not self._away:
-            self._say(f"A worker reports: {error}")
+            self.say(f"A worker reports: {error}")
 
 
 def _patient(url: str) -> str:

@@ -36,9 +36,9 @@ async def run_shop(plan: Plan, say: Say) -> None:
 
     async def life(shop: Shop, rng: Random) -> None:
         await shop.persist(lambda: marker.claim(shop.client, asked=plan.asked))
-        say(f"Writing demo jobs to {len(QUEUES)} queues at rate {plan.rate:g}.")
-        _start_workers(shop, Floor(rng), plan.rate)
+        _start_workers(shop, Floor(rng, shop.queues), plan.rate)
         await seeds.plant(shop, rng)
+        say(f"{len(QUEUES)} queues have their history; jobs flow at rate {plan.rate:g}.")
         async with asyncio.TaskGroup() as group:
             for stream in STREAMS if plan.rate else ():
                 group.create_task(stream.run(shop, rng, plan.rate))
@@ -54,11 +54,11 @@ async def run_crashy(url: str, say: Say) -> None:
     crashy.die_with_parent()
 
     async def life(shop: Shop, rng: Random) -> None:
-        floor = Floor(rng)
+        floor = Floor(rng, shop.queues)
         # Only the steady process tells the weather: a new storm at every restart would be one too many.
         floor.weather.storm = 0
         shop.work(QUEUES[SHIPPING], partial(WORK[SHIPPING], floor), concurrency=3, **crashy.LEASE)
-        await crashy.watch_parent(lambda: None)
+        await crashy.parent_gone()
 
     await _until_signal(url, say, life)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from argparse import ArgumentTypeError
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.demo import crashy, marker, traffic
-
-HIGHEST_RATE = 50.0
+from dashboard.environment.values import Wrong, rate
 
 
 class Command(BaseCommand):
@@ -19,7 +20,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--redis", metavar="URL", help=f"address of the Redis (default: ${crashy.URL_VARIABLE})")
-        parser.add_argument("--rate", help="multiplies the flow of jobs, 0 to 50 (default: $MIRANTE_DEMO_RATE, else 1)")
+        parser.add_argument(
+            "--rate", type=_rate, help="multiplies the flow of jobs, 0 to 50 (default: $MIRANTE_DEMO_RATE, else 1)"
+        )
         parser.add_argument("--crash-every", type=float, default=90.0, metavar="SECONDS", help="0: never kill a worker")
         parser.add_argument("--demo-traffic", action="store_true", help="write even where others have keys")
         parser.add_argument(
@@ -35,7 +38,7 @@ class Command(BaseCommand):
             return
         plan = traffic.Plan(
             url=url,
-            rate=_rate(options["rate"] or os.environ.get("MIRANTE_DEMO_RATE") or "1"),
+            rate=settings.ENV.demo_rate if options["rate"] is None else options["rate"],
             crash_every=max(0.0, options["crash_every"]),
             asked=options["demo_traffic"],
         )
@@ -51,9 +54,6 @@ class Command(BaseCommand):
 
 def _rate(text: str) -> float:
     try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate <= HIGHEST_RATE:
-        raise CommandError(f"The rate is a number from 0 to {HIGHEST_RATE:g}, not “{text}”.")
-    return rate
+        return rate(text)
+    except Wrong as wrong:
+        raise ArgumentTypeError(str(wrong)) from wrong
