@@ -65,7 +65,7 @@ def complete(
         (key, table, name)
         for key, table in zip(keys, tables, strict=True)
         for name, found in table.items()
-        if found.size > len(found.raw)
+        if found.size > len(found.raw) and caps[name]
     ]
     commands = [script("cut").call([key], name, caps[name], LONGEST_CUT) for key, _table, name in longer]
     for (_key, table, name), reply in zip(longer, connection.run(commands), strict=True):

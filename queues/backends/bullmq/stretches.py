@@ -81,7 +81,7 @@ class Ranked:
         anchor = at if isinstance(at, Anchor) else Anchor(b"", b"", 0)
         command = script("zpage").call(self.keys, "up" if up else "down", size, anchor.score, anchor.id, anchor.owner)
         parts = [items(part) for part in items(self.connection.run([command])[0])]
-        if not any(parts):
+        if not all(parts):
             raise Unsupported(_unreadable())
         entries = [entry for owner, part in enumerate(parts) for entry in self._entries(owner, part)]
         entries.sort(key=_rank, reverse=not up)
@@ -115,7 +115,7 @@ class Listed:
         wanted = offset - first if back else size
         command = script("lpage").call(self.keys, self.end, first, wanted)
         lengths, markers, ids = (items(part) for part in items(self.connection.run([command])[0]))
-        if all(length is None for length in lengths):
+        if any(length is None for length in lengths):
             raise Unsupported(_unreadable())
         entries = [Entry(job, self.state, Position(first + place)) for place, job in enumerate(blobs(ids))]
         if back:
