@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth.models import Group, User
+from django.db import connections
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
@@ -36,6 +37,8 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=executable, chromium_sandbox=os.getuid() != 0, args=_FLAGS)
         yield browser
         browser.close()
+        # Beside a loop Django opens connections of its own, which nobody else would close.
+        connections.close_all()
 
 
 @pytest.fixture

@@ -1,15 +1,15 @@
 """What holds for every test: fixtures' modules, the seed, collected static files, rows that migrations made."""
 
-import importlib.util
 import random
 
 import pytest
 from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from tests.policy import SOAK
 
-_FIXTURES = ("tests.server", "tests.chromium", "tests.valkey", "tests.node")
-pytest_plugins = [name for name in _FIXTURES if importlib.util.find_spec(name)]
+# Each after those that it imports.
+pytest_plugins = ["tests.valkey", "tests.node", "tests.server", "tests.chromium"]
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -25,6 +25,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         options["transaction"] = True
     if options.get("transaction"):
         item.add_marker(pytest.mark.django_db(**options | {"serialized_rollback": True}), append=False)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Rows of migrations are known to every connection, also to those that Django opens beside an event loop."""
+    contents = getattr(connections[DEFAULT_DB_ALIAS], "_test_serialized_contents", None)
+    if contents is not None:
+        type(connections[DEFAULT_DB_ALIAS])._test_serialized_contents = contents  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session", autouse=True)

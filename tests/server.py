@@ -15,8 +15,11 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
+import redis
 from django.conf import settings
 from django.db import connection
+
+from tests.valkey import Server as Valkey
 
 STARTS_WITHIN = 60.0
 
@@ -37,9 +40,9 @@ StartServer = Callable[[Mapping[str, str]], Server]
 
 
 @pytest.fixture(scope="session")
-def live_environment() -> dict[str, str]:
-    """Variables of the server behind `live`; a package of tests may override it."""
-    return {}
+def live_environment(valkey_server: Valkey) -> dict[str, str]:
+    """Variables of the server behind `live`: the worker's Valkey is its source `main`, another database its own."""
+    return {"REDIS_URL": valkey_server.url, "APP_REDIS_URL": f"{valkey_server.url.removesuffix('/0')}/1"}
 
 
 @pytest.fixture(scope="session")
@@ -49,8 +52,8 @@ def _live_server(live_environment: dict[str, str], django_db_setup: None) -> Ite
 
 
 @pytest.fixture
-def live(transactional_db: None, _live_server: Server) -> Iterator[Server]:
-    """A server that sees what this test saves: one for the whole session, its tables emptied after each test."""
+def live(transactional_db: None, valkey: redis.Redis, _live_server: Server) -> Iterator[Server]:
+    """A server that sees what this test saves and writes to `valkey`: both emptied for each test."""
     before = len(_live_server.output)
     yield _live_server
     print(_live_server.output[before:])

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.browser
 def test_signing_in_with_a_password_leads_to_the_page_that_was_asked_for(page: Page) -> None:
     User.objects.create(username="ada", password=make_password("correct horse", hasher="pbkdf2_sha256"))
     page.goto("/password/")
-    page.get_by_label("User").fill("ada")
-    page.get_by_label("Password").fill("correct horse")
+    page.locator("[name=username]").fill("ada")
+    page.locator("[name=password]").fill("correct horse")
     page.keyboard.press("Enter")
     expect(page).to_have_url("/password/")
 
