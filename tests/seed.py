@@ -145,7 +145,7 @@ def seed_job(client: redis.Redis, queue: QueueRef, job_id: str | bytes, **fields
 
 
 def write_hash(client: redis.Redis, key: bytes, fields: Mapping[str, str | bytes | int]) -> None:
-    client.execute_command("HSET", key, *(part for pair in fields.items() for part in pair))
+    client.hset(key, items=[part for pair in fields.items() for part in pair])
 
 
 def _make(client: redis.Redis, plan: Mapping[str, object], *, first: int, amount: int) -> None:
