@@ -36,10 +36,9 @@ format: dev ## Bring Python and templates into their form
 lock: ## Resolve pyproject.toml and package.json anew into the lock files (needs uv and npm)
 	@exec .ci/lock
 
+# Tables and static files are brought up to date by `manage.py up` itself, which holds the lock of the data folder.
 ready:
 	@.ci/venv requirements.txt
-	@$(PY) manage.py migrate --verbosity 0
-	@$(PY) manage.py collectstatic --no-input --verbosity 0
 
 dev:
 	@.ci/venv requirements-dev.txt
