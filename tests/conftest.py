@@ -4,6 +4,7 @@ import random
 
 import pytest
 from django.core.management import call_command
+from hypothesis import HealthCheck, settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from tests.policy import SOAK

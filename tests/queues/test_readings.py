@@ -107,6 +107,22 @@ def test_an_outage_keeps_the_time_at_which_it_began_and_ends_with_the_first_answ
     assert later > began
 
 
+def test_a_failure_that_was_seen_a_moment_earlier_keeps_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    look = outages._row
+    earlier: list[datetime] = []
+
+    def overtaken(name: str) -> Source:
+        row = look(name)
+        if not earlier:  # another process fails between our look and our write
+            monkeypatch.setattr(outages, "_row", look)
+            earlier.append(outages.note_failure(name, "another process was first"))
+        return row
+
+    monkeypatch.setattr(outages, "_row", overtaken)
+    assert outages.note_failure("main", "no") == earlier[0]
+    assert Source.objects.get().down_since == earlier[0]
+
+
 def test_an_answer_from_before_the_outage_does_not_end_it(main: FakeBackend) -> None:
     before = readings.now()
     since = outages.note_failure("main", "no")
