@@ -4,10 +4,14 @@ import random
 
 import pytest
 from django.core.management import call_command
-from hypothesis import HealthCheck, settings
 from django.db import DEFAULT_DB_ALIAS, connections
+from hypothesis import HealthCheck, settings
 
 from tests.policy import SOAK
+
+# How long an example takes says how busy the machine is, and nothing about the product.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 # Each after those that it imports.
 pytest_plugins = ["tests.valkey", "tests.node", "tests.server", "tests.chromium"]
