@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from queues.types import State
 
@@ -69,18 +69,6 @@ def duration(ms: float | None) -> str:
     if whole < 86400:
         return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
     return f"{whole // 86400:,} d {whole % 86400 // 3600} h"
-
-
-def coarse(ms: float) -> str:
-    """A duration for running text, in one unit and a bit: 4 min, 2 h, 3 days."""
-    seconds = abs(ms) / 1000
-    if seconds < 90:
-        return gettext("%(n)d s") % {"n": seconds}
-    if seconds < 5400:
-        return gettext("%(n)d min") % {"n": seconds / 60}
-    if seconds < 172800:
-        return gettext("%(n)d h") % {"n": seconds / 3600}
-    return gettext("%(n)d days") % {"n": seconds / 86400}
 
 
 def instant(ms: float | None) -> datetime | None:

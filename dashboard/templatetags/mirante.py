@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
+from typing import Any
 
 from django import template
 from django.http import HttpRequest
@@ -18,10 +21,19 @@ from queues.types import Body, Counts, JobRow, Mark, QueueInfo, State, Text
 
 register = template.Library()
 
-register.filter("number", words.number)
-register.filter("bytes", words.size)
-register.filter("duration", words.duration)
-register.filter("coarse", words.coarse)
+
+def _unknown_too(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A template hands over "" for what is not there; that is unknown, as None is."""
+
+    @wraps(write)
+    def written(value: Any) -> str:
+        return write(None if value == "" else value)
+
+    return written
+
+
+for _name, _write in (("number", words.number), ("bytes", words.size), ("duration", words.duration)):
+    register.filter(_name, _unknown_too(_write))
 register.simple_tag(bar, name="bar")
 
 

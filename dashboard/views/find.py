@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.http import page
@@ -16,6 +19,13 @@ from queues.types import Found, QueueRef
 
 MOST_QUEUES = 20  # queues whose name matches that are listed
 MOST_BYTES = 1000  # of an id that is looked up
+
+
+class Unread(NamedTuple):
+    """A source that could not be asked, and why."""
+
+    name: str
+    error: str
 
 
 @require_safe
@@ -44,21 +54,25 @@ def find(request: HttpRequest) -> HttpResponse:
     return page(request, "find/find.html", context)
 
 
-def _find(refs: dict[str, list[QueueRef]], job_id: bytes) -> tuple[list[Found], list[tuple[str, QueueError]]]:
+def _find(refs: Mapping[str, Sequence[QueueRef]], job_id: bytes) -> tuple[list[Found], list[Unread]]:
     """The hits in all sources, and the sources that could not be asked."""
     found: list[Found] = []
-    unread: list[tuple[str, QueueError]] = []
+    unread = [
+        Unread(status.name, _("Its queues are not known yet: no scan has finished."))
+        for status in readings.status()
+        if not refs[status.name] and not status.scan.finished_at
+    ]
 
-    def ask(name: str) -> list[Found] | QueueError:
+    def ask(name: str) -> Sequence[Found] | QueueError:
         try:
-            return list(backend(name).find(refs[name], job_id))
+            return backend(name).find(refs[name], job_id)
         except QueueError as error:
             return error
 
     with ThreadPoolExecutor(max(1, min(8, len(refs)))) as pool:
         for name, answer in zip(refs, pool.map(ask, refs), strict=True):
             if isinstance(answer, QueueError):
-                unread.append((name, answer))
+                unread.append(Unread(name, str(answer)))
             else:
                 found.extend(answer)
     return found, unread

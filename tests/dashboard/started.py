@@ -35,7 +35,7 @@ def eventually(holds: Callable[[], bool], what: str, patience: float = PATIENCE)
 
 
 class Started:
-    """A running command. All of its processes are known by the data folder in their environment."""
+    """A running command. All of its processes are known by the data folder, in their environment or as their own."""
 
     def __init__(self, var_dir: Path, *arguments: str, **env: str) -> None:
         self.var_dir = var_dir
@@ -77,16 +77,23 @@ class Started:
         """Its address."""
         return self.wait_for(r"Mirante is ready:  (\S+)").group(1)
 
-    def processes(self) -> dict[str, psutil.Process]:
-        """All that run on this data folder, by what they are."""
-        found = {}
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get("MIRANTE_VAR_DIR") == str(self.var_dir) and (name := _what(process)):
-                    found[name] = process
-            except psutil.Error:
-                continue
-        return found
+    def processes(self) -> list[psutil.Process]:
+        """All that run on this data folder."""
+        return [process for process in psutil.process_iter() if self._is_ours(process)]
+
+    def by_name(self) -> dict[str, psutil.Process]:
+        """The same, by what they are."""
+        return {_what(process): process for process in self.processes()}
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            # Valkey writes its title over its environment.
+            at_home = process.cwd() == str(self.var_dir / "valkey")
+            return at_home or process.environ().get("MIRANTE_VAR_DIR") == str(self.var_dir)
+        except psutil.Error:
+            return False
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Seconds until it had ended."""
@@ -101,18 +108,22 @@ class Started:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        for process in self.processes().values():
+        for process in self.processes():
             try:
                 process.kill()
             except psutil.Error:
                 continue
+        self._reader.join(30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
 
 def _what(process: psutil.Process) -> str:
-    if process.status() == psutil.STATUS_ZOMBIE:
-        return ""
-    words = " ".join(process.cmdline())
-    kinds = ("manage.py", "valkey-server", "redis-server", "daphne", " worker", " beat")
+    try:
+        words = " ".join(process.cmdline())
+    except psutil.Error:
+        return "ended"
+    kinds = ("demo_traffic", "manage.py", "valkey-server", "redis-server", "daphne", " worker", " beat")
     return next((kind.strip() for kind in kinds if kind in words), words)
 
 

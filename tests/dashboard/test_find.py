@@ -1,0 +1,98 @@
+"""Finding a job by its exact id over all queues, and a queue by a part of its name."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+from django.conf import LazySettings
+from django.test import Client
+
+from queues import discovery, registry
+from queues.registry import SourceConfig
+from queues.types import State
+from tests.dashboard.pages import Page
+from tests.dashboard.people import as_role
+from tests.seed import seed_job, seed_many, seed_queue, seed_state
+from tests.valkey import RedisCommands
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def viewer() -> Client:
+    return as_role("viewer")
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_a_lone_hit_is_opened_whatever_its_state(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis, state: State
+) -> None:
+    seed_state(valkey, "mail", state, 1)
+    seed_many(valkey, 5)
+    discovery.scan("main")
+    response = viewer.get("/find/?q=1")
+    assert response.status_code == 302
+    assert response.headers["Location"] == "/queues/main/mail/jobs/1/"
+
+
+def test_a_job_parked_in_a_paused_list_is_found(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_queue(valkey, "mail", parked=1)
+    discovery.scan("main")
+    assert viewer.get("/find/?q=1").headers["Location"] == "/queues/main/mail/jobs/1/"
+
+
+def test_the_same_id_in_several_queues_is_a_list(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_queue(valkey, "mail", failed=1)
+    seed_queue(valkey, "media", waiting=1)
+    discovery.scan("main")
+    page = Page(viewer.get("/find/?q=1"))
+    assert len(page.rows("data-job")) == 2
+
+
+@pytest.mark.parametrize("needle", ["[*?]", "*", "a b", "日本", "<b>x</b>", "a/b", "%2F.."])
+def test_special_characters_are_literal(viewer: Client, source: SourceConfig, valkey: redis.Redis, needle: str) -> None:
+    ref = seed_queue(valkey, "mail", waiting=3)
+    seed_job(valkey, ref, needle)
+    valkey.lpush("bull:mail:wait", needle)
+    discovery.scan("main")
+    response = viewer.get("/find/", {"q": needle}, follow=True)
+    assert response.redirect_chain
+    assert response.status_code == 200
+    assert "<b>x</b>" not in response.content.decode()
+
+
+def test_nothing_found_says_what_was_looked_at(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_many(valkey, 3, waiting=1)
+    discovery.scan("main")
+    text = Page(viewer.get("/find/?q=no-such-job")).text
+    assert "No queue holds a job with this id" in text
+    assert "all 3 queues" in text
+
+
+def test_a_queue_is_found_by_a_part_of_its_name(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_queue(valkey, "email-notifications", waiting=1)
+    discovery.scan("main")
+    page = Page(viewer.get("/find/?q=NOTIF"))
+    assert list(page.all("href", "/queues/main/email-notifications/", tag="a"))
+
+
+def test_a_source_that_cannot_be_asked_is_named(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis, settings: LazySettings
+) -> None:
+    seed_queue(valkey, "mail", waiting=1)
+    settings.MIRANTE_SOURCES = (source, SourceConfig("spare", "redis://127.0.0.1:1/0"))
+    registry.forget()
+    discovery.scan("main")
+    page = Page(viewer.get("/find/?q=1"))
+    assert "spare could not be asked" in page.text
+    assert page.rows("data-job") == ["1"]
+
+
+def test_a_search_over_many_queues_is_one_pipeline(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    seed_many(valkey, 300)
+    discovery.scan("main")
+    viewer.get("/find/?q=none")
+    with redis_commands(max=310):
+        viewer.get("/find/?q=none")

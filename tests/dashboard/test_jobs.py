@@ -1,0 +1,247 @@
+"""The page of a job: every body exact, capped, masked; logs in pages; downloads for admins alone."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+import redis
+from django.test import Client
+
+from queues.registry import SourceConfig
+from queues.types import QueueRef
+from tests.dashboard.pages import Page, link
+from tests.dashboard.people import as_role
+from tests.seed import seed_job, seed_queue
+from tests.valkey import RedisCommands
+
+pytestmark = pytest.mark.django_db
+
+SECRETS = {
+    "password": "hunter2secret",
+    "accessToken": "tok-9f2e",
+    "Authorization": "Bearer abc.def.ghi",
+    "cookie": "sid=31337",
+    "card": {"number": "4111111111111111", "cvv": "737"},
+}
+
+
+@pytest.fixture
+def viewer() -> Client:
+    return as_role("viewer")
+
+
+@pytest.fixture
+def mail(source: SourceConfig, valkey: redis.Redis) -> QueueRef:
+    return seed_queue(valkey, "mail")
+
+
+def put(
+    valkey: redis.Redis, mail: QueueRef, job: str | bytes = "7", state: str = "failed", **fields: str | bytes | int
+) -> None:
+    """One job in one state of the queue."""
+    seed_job(valkey, mail, job, **fields)
+    if state in ("wait", "active"):
+        valkey.lpush(f"bull:mail:{state}", job)
+    else:
+        valkey.zadd(f"bull:mail:{state}".encode(), {job.encode() if isinstance(job, str) else job: time.time() * 1000})
+
+
+def test_numbers_stand_exactly_as_they_were_stored(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, data='{"id":9007199254740993127,"rate":1e400,"zero":-0.0,"big":' + "7" * 5000 + "}")
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    assert "9007199254740993127" in page.source
+    assert "1e400" in page.source
+    assert "-0.0" in page.source
+    assert "7" * 5000 in page.source
+
+
+def test_no_secret_reaches_the_page_by_any_field(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    body = json.dumps(SECRETS)
+    put(
+        valkey,
+        mail,
+        data=body,
+        returnvalue=body,
+        progress=body,
+        opts=json.dumps({"attempts": 2, "telemetry": SECRETS}),
+        failedReason="cannot log in with password=hunter2secret",
+        stacktrace=json.dumps([f"Error: Authorization: Bearer abc.def.ghi\n    at x (y.js:1:1) {body}"]),
+        finishedOn=1,
+    )
+    valkey.rpush("bull:mail:7:logs", "sent with token=tok-9f2e", body)
+    for path in ("/queues/main/mail/jobs/7/", "/queues/main/mail/jobs/7/logs/", "/queues/main/mail/?state=failed"):
+        source = viewer.get(path).content.decode()
+        for secret in ("hunter2secret", "tok-9f2e", "abc.def.ghi", "31337", "4111111111111111", "737"):
+            assert secret not in source, (path, secret)
+
+
+def test_a_body_of_five_megabytes_is_shown_in_part_with_its_true_size(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    put(valkey, mail, data=json.dumps({"rows": ["x" * 50] * 100_000}))
+    response = viewer.get("/queues/main/mail/jobs/7/")
+    assert len(response.content) < 600_000
+    assert "cut: 5.1 MB in all" in Page(response).text
+
+
+def test_an_admin_downloads_the_exact_bytes(mail: QueueRef, valkey: redis.Redis) -> None:
+    raw = b'{"password":"x"}\xff\xfe' + b"y" * 300_000
+    put(valkey, mail, data=raw)
+    admin = as_role("admin")
+    response = admin.get("/queues/main/mail/jobs/7/fields/data/")
+    assert response.content == raw
+    assert response.headers["Content-Disposition"].startswith("attachment")
+    assert response.headers["Content-Type"] == "application/octet-stream"
+    assert admin.get("/queues/main/mail/jobs/7/fields/nosuch/").status_code == 404
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+def test_the_exact_bytes_are_for_admins_only(mail: QueueRef, valkey: redis.Redis, role: str) -> None:
+    put(valkey, mail, data='{"password":"hunter2"}')
+    client = as_role(role)
+    response = client.get("/queues/main/mail/jobs/7/fields/data/")
+    assert response.status_code == 403
+    assert "hunter2" not in response.content.decode()
+    assert "Download: admins only" in Page(client.get("/queues/main/mail/jobs/7/")).text
+
+
+def test_every_attempt_has_its_stack_the_newest_first(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    stacks = [
+        f"Error: try {n}\n    at own (/app/src/a.ts:{n}:1)\n    at lib (node_modules/b.js:1:1)" for n in (1, 2, 3)
+    ]
+    put(valkey, mail, stacktrace=json.dumps(stacks), failedReason="try 3", atm=3, finishedOn=1)
+    text = Page(viewer.get("/queues/main/mail/jobs/7/")).text
+    assert text.index("Error: try 3") < text.index("Error: try 2") < text.index("Error: try 1")
+
+
+def test_logs_come_a_hundred_at_a_time_with_their_numbers(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail)
+    valkey.rpush("bull:mail:7:logs", *(f"line <{n}>\x1b[31m" for n in range(1, 251)))
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    assert "lines 201 to 250 of 250" in page.text or "lines 151 to 250 of 250" in page.text
+    page = Page(
+        viewer.get("/queues/main/mail/jobs/7/logs/?first=101", headers={"HX-Request": "true", "HX-Target": "logs"})
+    )
+    assert "<html" not in page.source
+    assert "lines 101 to 200 of 250" in " ".join(page.source.split())
+    assert "line &lt;101&gt;" in page.source
+    assert "\x1b" not in page.source
+
+
+@pytest.mark.parametrize("first", ["x", "-1", "1e9", "9" * 30])
+def test_a_log_line_that_is_no_number_is_refused_with_words(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis, first: str
+) -> None:
+    put(valkey, mail)
+    assert viewer.get("/queues/main/mail/jobs/7/logs/", {"first": first}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("progress", "bar"),
+    [("250", False), ("-5", False), ("33.3333333", True), ('{"done":3,"total":9}', True), ('{"progress":70}', True),
+     ("[1,2]", False), ('"loading <b>x</b>"', False), ("true", False), ("null", False), ("", False), ("NaN", False)],
+)  # fmt: skip
+def test_progress_of_any_shape_is_a_bar_or_text(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis, progress: str, bar: bool
+) -> None:
+    put(valkey, mail, state="active", progress=progress)
+    for path in ("/queues/main/mail/jobs/7/", "/queues/main/mail/?state=active"):
+        source = viewer.get(path).content.decode()
+        assert ("<progress" in source) is bar, path
+        assert "NaN%" not in source
+        assert "<b>x</b>" not in source
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        b"a b",
+        b"a/b",
+        b"..",
+        b".",
+        b"%2F..",
+        b'"><b>x</b>',
+        b"\xff\xfe\x80",
+        b"x" * 300,
+        "日本".encode(),
+        b" ",
+        b"a\nb",
+        b"~x",
+    ],
+)
+def test_a_job_of_any_id_can_be_listed_opened_and_downloaded(mail: QueueRef, valkey: redis.Redis, job: bytes) -> None:
+    put(valkey, mail, job, data='{"a":1}')
+    admin = as_role("admin")
+    page = Page(admin.get("/queues/main/mail/?state=failed"))
+    (row,) = page.all("data-job", tag="tr")
+    address = next(node.attrs["href"] for node in row.children if node.tag == "a")
+    response = admin.get(address)
+    assert response.status_code == 200
+    assert "<b>x</b>" not in response.content.decode()
+    assert admin.get(f"{address}fields/data/").content == b'{"a":1}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"a":' * 3000 + "1" + "}" * 3000,
+        "[" * 100_000,
+        '{"s":"x\\ud800y"}',
+        '{"n":NaN}',
+        "{not json",
+        "",
+        "\x00\x1b[31m",
+    ],
+)
+def test_no_body_breaks_the_page(viewer: Client, mail: QueueRef, valkey: redis.Redis, data: str) -> None:
+    put(valkey, mail, data=data, returnvalue=data, progress=data, opts=data, stacktrace=data, failedReason=data)
+    for path in ("/queues/main/mail/jobs/7/", "/queues/main/mail/?state=failed", "/find/?q=7"):
+        assert viewer.get(path, follow=True).status_code == 200
+
+
+def test_an_id_that_is_a_key_of_the_queue_is_no_job(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, state="wait")
+    for name in ("wait", "meta", "events", "id"):
+        assert viewer.get(f"/queues/main/mail/jobs/{name}/").status_code == 404
+
+
+def test_a_job_that_lost_its_hash_says_so(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    valkey.zadd("bull:mail:failed", {"7": 1})
+    assert "its data is gone" in Page(viewer.get("/queues/main/mail/jobs/7/")).text
+
+
+def test_a_failure_by_stalling_is_explained(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, failedReason="job stalled more than allowable limit", opts='{"attempts":5}', atm=1, finishedOn=1)
+    assert "whatever attempts it has left" in Page(viewer.get("/queues/main/mail/jobs/7/")).text
+
+
+def test_parent_and_children_are_linked_with_their_states(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    child = seed_queue(valkey, "pdf")
+    seed_job(valkey, child, "c1", parentKey="bull:mail:7", parent='{"id":"7","queueKey":"bull:mail"}')
+    valkey.lpush("bull:pdf:wait", "c1")
+    put(valkey, mail, state="waiting-children")
+    valkey.sadd("bull:mail:7:dependencies", "bull:pdf:c1")
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    assert list(page.all("href", "/queues/main/pdf/jobs/c1/", tag="a"))
+    page = Page(viewer.get("/queues/main/pdf/jobs/c1/"))
+    assert list(page.all("href", "/queues/main/mail/jobs/7/", tag="a"))
+
+
+def test_a_job_page_costs_few_commands(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    put(valkey, mail)
+    viewer.get("/queues/main/mail/jobs/7/")
+    with redis_commands(max=40):
+        viewer.get("/queues/main/mail/jobs/7/")
+
+
+def test_the_log_page_links_its_neighbours(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail)
+    valkey.rpush("bull:mail:7:logs", *(f"line {n}" for n in range(1, 251)))
+    page = Page(viewer.get("/queues/main/mail/jobs/7/logs/?first=101"))
+    words = {node.text for node in page.nodes if node.tag == "a"}
+    assert {"First", "Earlier", "Later", "Last"} <= words
+    assert link(page, "next") == ""

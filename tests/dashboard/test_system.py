@@ -1,0 +1,96 @@
+"""The system page: each source's server, scans on request, pins by name, and trying again."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+from django.conf import LazySettings
+
+from queues import discovery, readings, registry
+from queues.models import Queue, Source
+from queues.registry import SourceConfig
+from tests.dashboard.pages import Page
+from tests.dashboard.people import as_role
+from tests.seed import seed_queue
+from tests.valkey import StartRedis
+
+pytestmark = pytest.mark.django_db
+
+POSTS = ["/system/main/scan/", "/system/main/pin/"]
+
+
+def test_each_source_is_described(source: SourceConfig, valkey: redis.Redis) -> None:
+    text = Page(as_role("viewer").get("/system/")).text
+    for word in ("Valkey", "standalone", "noeviction", "Clock against ours", "Clients", "Keys", "Last scan"):
+        assert word in text
+
+
+def test_an_eviction_policy_that_may_lose_jobs_is_named(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    assert "may throw jobs away" in Page(as_role("viewer").get("/system/")).text
+
+
+def test_no_password_of_a_source_is_shown(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis("--requirepass", "PW42@x")
+    url = server.url.replace("redis://", "redis://:PW42%40x@")
+    for address in (url, url.replace("PW42", "PW43"), "redis://user:PW42%40x@127.0.0.1:1/0"):
+        settings.MIRANTE_SOURCES = (SourceConfig("main", address),)
+        registry.forget()
+        for path in ("/", "/system/", "/queues/main/mail/", "/find/?q=1", "/healthz"):
+            source = as_role("admin").get(path).content.decode()
+            assert "PW4" not in source, (address, path)
+
+
+def test_a_server_that_is_down_shows_its_last_health_as_old(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis()
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    readings.store("main")
+    server.stop()
+    text = Page(as_role("viewer").get("/system/")).text
+    assert "Not read since" in text
+    assert "What stands below was read at" in text
+    assert "noeviction" in text
+
+
+def test_an_operator_asks_for_a_scan(source: SourceConfig, valkey: redis.Redis) -> None:
+    response = as_role("operator").post("/system/main/scan/")
+    assert response.status_code == 302
+    assert Source.objects.get(name="main").scan_requested_at is not None
+
+
+def test_a_queue_without_keys_can_be_pinned_by_name(source: SourceConfig, valkey: redis.Redis) -> None:
+    operator = as_role("operator")
+    response = operator.post("/system/main/pin/", {"name": "not yet", "prefix": "app:prod"})
+    assert response.status_code == 302
+    assert Queue.objects.get().pinned
+    discovery.scan("main")
+    assert "not yet" in Page(operator.get("/")).text
+
+
+@pytest.mark.parametrize("name", ["", "a:b"])
+def test_a_name_that_no_queue_can_have_is_refused_with_words(
+    source: SourceConfig, valkey: redis.Redis, name: str
+) -> None:
+    response = as_role("operator").post("/system/main/pin/", {"name": name}, follow=True)
+    assert "cannot be empty" in Page(response).text
+    assert not Queue.objects.exists()
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_changes_are_for_operators_and_by_post_only(source: SourceConfig, path: str) -> None:
+    assert as_role("viewer").post(path, {"name": "x"}).status_code == 403
+    assert as_role("operator").get(path).status_code == 405
+
+
+@pytest.mark.parametrize("path", ["/system/none/scan/", "/system/none/pin/", "/system/none/try/"])
+def test_a_source_that_is_not_configured_is_not_found(source: SourceConfig, path: str) -> None:
+    assert as_role("operator").post(path, {"name": "x"}).status_code == 404
+
+
+def test_trying_again_leads_back_to_the_overview(source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_queue(valkey, "mail", waiting=1)
+    assert as_role("viewer").post("/system/main/try/").headers["Location"] == "/"
+    assert as_role("viewer").get("/system/main/try/").status_code == 405

@@ -1,0 +1,238 @@
+"""`manage.py up` and `demo` for real: every process, its console, its ends."""
+
+import os
+import re
+import signal
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from tests.dashboard.started import Started, eventually, get
+
+Start = Callable[..., Started]
+FAMILY = {"manage.py", "valkey-server", "daphne", "worker", "beat"}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts `manage.py up` (or other arguments) on one data folder, as often as asked."""
+    made: list[Started] = []
+
+    def starter(*arguments: str, **env: str) -> Started:
+        made.append(Started(tmp_path / "var", *arguments, **env))
+        return made[-1]
+
+    yield starter
+    for started in made:
+        started.clear()
+
+
+def embedded(started: Started, database: int) -> redis.Redis:
+    text = (started.var_dir / "valkey" / "valkey.conf").read_text()
+    found = dict(line.split(" ", 1) for line in text.splitlines())
+    return redis.Redis(port=int(found["port"]), password=found["requirepass"], db=database)
+
+
+def admin_password(started: Started) -> str:
+    return started.wait_for(r"Password: +(\S+)  \(kept in").group(1)
+
+
+def all_gone(started: Started) -> None:
+    eventually(lambda: not started.processes(), f"no process is left of:\n{started.output}", patience=30)
+
+
+def test_it_comes_up_with_nothing_configured_and_sigterm_ends_all_of_it(start: Start) -> None:
+    up = start()
+    address = up.wait_until_ready()
+    assert re.fullmatch(r"http://127\.0\.0\.1:8\d\d\d/", address)
+    status, body, _ = get(f"{address}healthz", Host="localhost")
+    assert (status, '"database": "ok"' in body) == (200, True)
+    assert len(admin_password(up)) > 16
+    for name in ("secret-key", "admin-password", "mirante.sqlite3"):
+        assert stat.S_IMODE((up.var_dir / name).stat().st_mode) == 0o600
+    running = up.by_name()
+    assert set(running) == FAMILY
+    secret = embedded(up, 0).connection_pool.connection_kwargs["password"]
+    assert secret not in up.output + "".join(" ".join(process.cmdline()) for process in running.values())
+    # All listen on the loopback alone.
+    for process in running.values():
+        assert {c.laddr.ip for c in process.net_connections() if c.status == psutil.CONN_LISTEN} <= {"127.0.0.1"}
+    assert up.stop(signal.SIGTERM) < 15
+    assert up.process.returncode == 0
+    assert up.lines[-1].endswith("mirante | stopped")
+    all_gone(up)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_jobs_survive_the_end_and_a_new_start_and_nothing_is_left_between(start: Start, number: signal.Signals) -> None:
+    up = start()
+    up.wait_until_ready()
+    with embedded(up, 1) as watched, embedded(up, 0) as ours:
+        watched.hset("bull:orders:1", mapping={"name": "order", "data": "{}"})
+        watched.lpush("bull:orders:wait", "1")
+        ours.lpush("another-queue", "task")
+    assert up.stop(number) < 15
+    assert up.process.returncode == (0 if number is signal.SIGINT else -signal.SIGKILL)
+    all_gone(up)
+    again = start()
+    again.wait_until_ready()
+    with embedded(again, 1) as watched, embedded(again, 0) as ours:
+        assert watched.lrange("bull:orders:wait", 0, -1) == [b"1"]
+        assert watched.hget("bull:orders:1", "name") == b"order"
+        assert ours.lrange("another-queue", 0, -1) == [b"task"]
+        assert not watched.exists("another-queue")
+    assert admin_password(again) == admin_password(up)
+    again.stop()
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_supervisor_alone(start: Start) -> None:
+    up = start()
+    up.wait_until_ready()
+    groups = [os.getpgid(process.pid) for name, process in up.by_name().items() if name != "manage.py"]
+    assert os.getpgid(up.process.pid) not in groups
+    assert len(set(groups)) == len(FAMILY) - 1
+    up.stop()
+
+
+def test_a_second_start_on_the_same_folder_is_refused(start: Start) -> None:
+    up = start()
+    up.wait_until_ready()
+    second = start()
+    second.process.wait(120)
+    assert second.process.returncode == 1
+    eventually(lambda: "Error" in second.output, "the second start says why")
+    (line,) = second.lines
+    assert line == f"CommandError: {up.var_dir} is in use by another start of Mirante (process {up.process.pid})"
+    assert get(f"{up.wait_until_ready()}healthz", Host="localhost")[0] == 200
+    up.stop()
+
+
+def test_each_child_that_is_killed_comes_back_with_its_data(start: Start) -> None:
+    up = start()
+    address = up.wait_until_ready()
+    embedded(up, 1).set("kept", "yes")
+    before = up.by_name()
+    mark = len(up.lines)
+    for name in sorted(FAMILY - {"manage.py"}):
+        before[name].kill()
+    for name in ("valkey", "web", "worker", "beat"):
+        up.wait_for(rf"{name} was ended by SIGKILL: starting it again in 0.5 s", after=mark)
+
+    def back() -> bool:
+        now = up.by_name()
+        return set(now) == FAMILY and all(now[name].pid != before[name].pid for name in FAMILY - {"manage.py"})
+
+    eventually(back, "all children run again")
+    # The same address and port: connections wait while the web process starts.
+    assert get(f"{address}healthz", Host="localhost")[0] == 200
+    eventually(lambda: answers(embedded(up, 1)), "Valkey answers on the same port")
+    assert embedded(up, 1).get("kept") == b"yes"
+    assert up.stop() < 15
+    assert up.process.returncode == 0
+    all_gone(up)
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def test_what_crashes_over_and_over_stops_everything_and_says_why(start: Start) -> None:
+    up = start()
+    up.wait_until_ready()
+    for number in range(1, 6):
+        # Killed as soon as it is back, so that it never counts as healthy.
+        eventually(lambda: "beat" in up.by_name() or up.process.poll() is not None, "beat is back")
+        up.by_name()["beat"].kill()
+        up.wait_for(r"(?s)(beat was ended by SIGKILL.*){%d}" % number)  # noqa: UP031  braces are of the pattern
+    up.process.wait(60)
+    assert up.process.returncode == 1
+    eventually(lambda: "all is stopped, because beat cannot run" in up.output, "the reason is said")
+    all_gone(up)
+
+
+def test_a_redis_that_was_named_is_watched_and_its_password_is_never_shown(start: Start, tmp_path: Path) -> None:
+    other = Started(tmp_path / "other")
+    try:
+        other.wait_until_ready()
+        client = embedded(other, 3)
+        client.config_set("requirepass", "hunter22-in-use")
+        port = client.connection_pool.connection_kwargs["port"]
+        right = f"redis://:hunter22-in-use@127.0.0.1:{port}/3"
+        wrong = f"redis://:hunter22-mistaken@127.0.0.1:{port}/3"
+        up = start(MIRANTE_SOURCES=f"right={right} wrong={wrong}", LOG_LEVEL="debug")
+        address = up.wait_until_ready()
+        # Time for the worker and its clock to try both.
+        eventually(lambda: '"reachable": true' in get(f"{address}healthz", Host="localhost")[1], "one source was read")
+        commands = "".join(" ".join(process.cmdline()) for process in up.by_name().values())
+        _, health, _ = get(f"{address}healthz", Host="localhost")
+        up.stop()
+        assert "hunter22" not in up.output + commands + health
+        # Ours are in the embedded one: the watched one got no key of Celery or Channels.
+        assert redis.Redis.from_url(right).dbsize() == 0
+    finally:
+        other.clear()
+
+
+def test_a_port_in_use_is_named(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        up = start(PORT=str(port))
+        up.process.wait(120)
+        eventually(lambda: bool(up.lines), "it says why")
+    assert up.process.returncode == 1
+    assert up.lines == [
+        f"CommandError: PORT: {port} on 127.0.0.1 is in use by another program; choose another, or leave PORT unset"
+    ]
+
+
+def test_a_database_that_cannot_be_reached_is_named_without_its_password(start: Start) -> None:
+    up = start(DATABASE_URL="postgres://someone:hunter22@127.0.0.1:1/mirante")
+    up.process.wait(120)
+    eventually(lambda: bool(up.lines), "it says why")
+    assert up.process.returncode == 1
+    assert up.lines[0].startswith("CommandError: DATABASE_URL: the database cannot be used: ")
+    assert "Traceback" not in up.output
+    assert "hunter22" not in up.output
+
+
+def test_a_given_admin_password_is_used_and_not_shown(start: Start) -> None:
+    up = start(MIRANTE_ADMIN_PASSWORD="correct horse battery")
+    up.wait_until_ready()
+    assert "the one in MIRANTE_ADMIN_PASSWORD" in up.output
+    assert "correct horse" not in up.output
+    assert not (up.var_dir / "admin-password").exists()
+    up.stop()
+
+
+def test_an_admin_password_that_is_too_weak_is_refused(start: Start) -> None:
+    up = start(MIRANTE_ADMIN_PASSWORD="password")
+    up.process.wait(120)
+    eventually(lambda: bool(up.lines), "it says why")
+    assert up.lines == ["CommandError: MIRANTE_ADMIN_PASSWORD: This password is too common."]
+
+
+def test_a_demo_never_writes_to_a_redis_that_was_named(start: Start) -> None:
+    demo = start("demo", REDIS_URL="redis://127.0.0.1:1/0")
+    demo.process.wait(120)
+    eventually(lambda: bool(demo.lines), "it says why")
+    assert demo.process.returncode == 1
+    assert demo.output.startswith("CommandError: REDIS_URL or MIRANTE_SOURCES is set")
+
+
+def test_a_demo_fills_the_watched_database_and_leaves_no_process_when_killed(start: Start) -> None:
+    demo = start("demo")
+    demo.wait_until_ready()
+    watched = embedded(demo, 1)
+    eventually(lambda: watched.dbsize() > 50, "the shop writes jobs")
+    # The fragile worker is a grandchild, killed and started again by its parent.
+    eventually(lambda: len(demo.processes()) == len(FAMILY) + 2, "the fragile worker runs")
+    demo.stop(signal.SIGKILL)
+    all_gone(demo)
