@@ -203,7 +203,7 @@ def _until(lines: Iterator[bytes], mark: bytes) -> Iterator[tuple[str, str]]:
 T = TypeVar("T")
 
 
-def eventually(probe: Callable[[], T], *, within: float = 60.0) -> T:
+def eventually(probe: Callable[[], T | None], *, within: float = 60.0) -> T:
     """What `probe` gives as soon as that is true; the test fails when it is not within the time."""
     deadline = time.monotonic() + within
     while not (found := probe()):

@@ -7,6 +7,7 @@ import binascii
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from django.utils.translation import gettext as _
 
@@ -19,6 +20,9 @@ from queues.types import Worker, Workers
 # `<prefix>:<base64 of the queue>[:w:<worker>]`. A prefix may hold colons; `:qe` ends no base64.
 _NODE = re.compile(rb"(?P<prefix>.+?):(?P<queue>(?:[A-Za-z0-9+/]{4})+|[A-Za-z0-9+/]+={1,2})(?::w:(?P<worker>.*))?")
 _PYTHON = re.compile(rb"(?:(?P<prefix>.+?):)?(?P<queue>[^:]+)(?::w:(?P<worker>.*))?")
+
+# A line holds some thirty figures, of which these matter; no value holds a space. There are thousands of lines.
+_FIGURES = re.compile(rb"(?:^| )(name|addr|idle|age)=([^ \r]*)")
 
 Key = tuple[bytes, bytes]
 
@@ -56,9 +60,10 @@ def parse(listing: bytes) -> Mapping[Key, list[Worker]]:
 
 def _clients(listing: bytes) -> Iterator[dict[bytes, bytes]]:
     for line in listing.split(b"\n"):
-        yield dict(pair.split(b"=", 1) for pair in line.strip(b"\r").split(b" ") if b"=" in pair)
+        yield dict(_FIGURES.findall(line))
 
 
+@lru_cache(maxsize=20_000)
 def _node(name: bytes) -> tuple[Key, bytes] | None:
     match = _NODE.fullmatch(name)
     if match is None:

@@ -24,6 +24,7 @@ SUFFIXES = (
     b"failed",
     b"meta",
 )
+_NO_META: list[Reply] = [None] * 5
 _OTHERS = (State.ACTIVE, State.PRIORITIZED, State.DELAYED, State.WAITING_CHILDREN, State.COMPLETED, State.FAILED)
 
 
@@ -60,26 +61,25 @@ def _ages(connection: Connection, batch: Sequence[QueueRef], rows: list[Reply]) 
 
 def parse(row: list[Reply], stamps: Sequence[int | None]) -> Counts:
     exists, depths, markers, _, meta = row
-    wait, paused_list, *others = (None if depth is None else count(depth) for depth in items(depths))
-    wait_markers, paused_markers, active_markers = (count(marker) for marker in items(markers))
-    by_state = {state: depth for state, depth in zip(_OTHERS, others, strict=True) if depth is not None}
-    if State.ACTIVE in by_state:
+    wait, paused_list, *others = items(depths)
+    wait_markers, paused_markers, active_markers = map(count, items(markers))
+    by_state = {state: depth for state, depth in zip(_OTHERS, others, strict=True) if isinstance(depth, int)}
+    if active_markers and State.ACTIVE in by_state:
         by_state[State.ACTIVE] -= active_markers
-    parked_list = max((paused_list or 0) - paused_markers, 0)
+    in_wait, parked_list = max(count(wait) - wait_markers, 0), max(count(paused_list) - paused_markers, 0)
     if wait is not None and paused_list is not None:
-        by_state[State.WAITING] = max(wait - wait_markers, 0) + parked_list
-    fields = items(meta) or [None] * 5
-    version = visible(blob(fields[1]) or b"")
-    paused = fields[0] is not None
+        by_state[State.WAITING] = in_wait + parked_list
+    paused, version, concurrency, rate_max, duration = items(meta) or _NO_META
+    told = visible(blob(version) or b"")
     return Counts(
         by_state=by_state,
-        paused=paused,
-        parked=parked_list if not paused or major(version) == 6 else 0,
-        oldest=_oldest(stamps, by_state, both=bool(parked_list) and bool((wait or 0) - wait_markers)),
-        version=version,
-        concurrency=integer(fields[2]),
-        rate_max=integer(fields[3]),
-        rate_duration_ms=integer(fields[4]),
+        paused=paused is not None,
+        parked=parked_list if parked_list and (paused is None or major(told) == 6) else 0,
+        oldest=_oldest(stamps, by_state, both=bool(parked_list and in_wait)),
+        version=told,
+        concurrency=integer(concurrency),
+        rate_max=integer(rate_max),
+        rate_duration_ms=integer(duration),
         exists=bool(exists),
     )
 

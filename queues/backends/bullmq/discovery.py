@@ -41,7 +41,8 @@ def walk(connection: Connection, prefixes: Sequence[str]) -> Iterator[tuple[int,
 
 def _key_count(connection: Connection) -> int:
     info, size = connection.run([("INFO", "server"), ("DBSIZE",)], tolerant=True)
-    if b"redis_mode:cluster" in (blob(info) or b""):
+    # Redis calls it `redis_mode`, Valkey 9 `server_mode`.
+    if b"_mode:cluster" in (blob(info) or b""):
         raise Unsupported(cluster_text(connection.address))
     return count(size)
 

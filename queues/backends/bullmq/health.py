@@ -18,7 +18,7 @@ from queues.types import Health
 def read(connection: Connection) -> Health:
     """Health from one pipeline. What the server refuses (managed services, ACL) fails alone and becomes a note."""
     began = time.time()
-    connection.call("PING")
+    connection.run([("PING",)], tolerant=True)
     ping_ms = (time.time() - began) * 1000
     before = time.time()
     info, now, size, save = connection.run(
@@ -27,13 +27,14 @@ def read(connection: Connection) -> Health:
     middle = (before + time.time()) / 2
     told = _pairs(blob(info) or b"")
     notes = [_note(name, reply) for name, reply in (("INFO", info), ("TIME", now), ("DBSIZE", size))]
-    if told.get("redis_mode") == "cluster":
+    mode = told.get("server_mode") or told.get("redis_mode", "")
+    if mode == "cluster":
         notes.append(cluster_text(connection.address))
     persistence, note = _persistence(told, save)
     return Health(
         server=_server(told),
         version=told.get("valkey_version") or told.get("dragonfly_version") or told.get("redis_version", ""),
-        mode=told.get("redis_mode") or told.get("server_mode", ""),
+        mode=mode,
         role=told.get("role", ""),
         memory_used=_int(told, "used_memory"),
         memory_max=_int(told, "maxmemory"),
