@@ -64,6 +64,7 @@ DEFAULT = Rules(
     )
 )
 
+_SHAPE_HINTS = frozenset(("bea", "eyj", r"://[^\s@]{0,256}@", "begin", "card", "pan", "visa", "amex"))
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -71,6 +72,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 class _Compiled:
     anywhere: re.Pattern[str]
     words: re.Pattern[str]
+    hint: re.Pattern[str]  # in lower case: text without it cannot hold a secret
 
 
 @lru_cache(maxsize=16)
@@ -81,6 +83,7 @@ def _compiled(rules: Rules) -> _Compiled:
     return _Compiled(
         re.compile("|".join(anywhere) or never),
         re.compile(f"(?<![a-z])({'|'.join(words)})s?(?![a-z])" if words else never),
+        re.compile("|".join(sorted({p[:3] for p in anywhere + words} | _SHAPE_HINTS))),
     )
 
 
@@ -123,7 +126,12 @@ _PAIR = re.compile(
     r"(?<![\w-])(?:--([\w-]++)[ \t]++"  # --key value
     r"|([\w.$-]++(?:\ [\w-]++)?)(?:(>)|[\"'`\])\\]*+\s*+(=>|:=|[:=])\s*+))"  # <key>value, key: value
 )
-_MAY_HOLD = re.compile(r"[:=>]|--|eyJ|(?i:bearer|card|visa|-----begin)")
+_NAMED = re.compile(  # {"name": "password", "value": ...} and ["Authorization", ...]
+    r"(?<![\w-])(?:(?:name|key|header|field|param)\\*+[\"']?\s*+:\s*+\\*+[\"']([\w.-]{1,60}+)\\*+[\"']\s*+,\s*+"
+    r"\\*+[\"']?(?:val|values?|content)\\*+[\"']?\s*+:"
+    r"|((?i:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token))\\*+[\"']\s*+,)\s*+"
+)
+_MAY_HOLD = re.compile(r"[:=>]|--|eyJ|[\"']\s*+,|(?i:bearer|card|visa|-----begin)")
 _OPENING = re.compile(r"(\\*+)([\"'`])")
 _CLOSING = {quote: re.compile(rf"(?<!\\)(\\*+){quote}|\n") for quote in "\"'`"}
 _NESTED = re.compile(r"(?<!\\)(\\*+)([\"'`])|[{}\[\]]")
@@ -158,7 +166,9 @@ def mask_text(text: str, rules: Rules = DEFAULT) -> tuple[str, int]:
     if not _MAY_HOLD.search(text) and "\\u00" not in text:
         return text, 0
     plain = _ESCAPED_ASCII.sub(_unescape, text) if "\\u00" in text else text
-    spans = _merged([*_pairs(plain, rules), *_shapes(plain)])
+    if not _compiled(rules).hint.search(plain.lower()):
+        return text, 0
+    spans = _merged([*_pairs(plain, rules), *_named(plain, rules), *_shapes(plain)])
     if not spans:
         return text, 0
     parts: list[str] = []
@@ -211,10 +221,21 @@ def _pair_rule(text: str, found: re.Match[str], rules: Rules) -> str | None:
     return rule
 
 
+def _named(text: str, rules: Rules) -> Iterator[Span]:
+    pos = 0
+    while found := _NAMED.search(text, pos):
+        pos = found.end()
+        if rule := is_secret_key(found[1] or found[2], rules):
+            start, end = _value(text, found, rule)
+            pos = max(pos, end)
+            if start < end:
+                yield start, end
+
+
 def _value(text: str, found: re.Match[str], rule: str) -> Span:
     """Where the value behind a secret key begins and ends; an empty span when there is nothing to hide."""
     start = found.end()
-    if found[3]:
+    if found.re is _PAIR and found[3]:
         end = text.find("<", start)
         return start, len(text) if end < 0 else end
     if opening := _OPENING.match(text, start):
@@ -226,7 +247,9 @@ def _value(text: str, found: re.Match[str], rule: str) -> Span:
     if rule in ("*authorization*", "*cookie*"):
         return start, _header_end(text, start)
     bare = _BARE.match(text, start)
-    return (start, start) if bare is None or _LITERAL.fullmatch(bare[0]) else bare.span()
+    if bare is None or _LITERAL.fullmatch(bare[0]):
+        return start, start
+    return start, start + len(bare[0].rstrip(",;"))
 
 
 def _header_end(text: str, start: int) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from queues.ansi import strip_ansi
 from queues.names import show_controls
-from queues.payload.layout import Layout, Token
+from queues.payload.layout import Layout, Piece, Token
 from queues.payload.scan import Malformed
 from queues.redaction import DEFAULT, Rules, is_secret_key, mask_label, mask_text
 from queues.types import Body, Mark, Text
@@ -53,15 +53,14 @@ def show(body: Body, rules: Rules = DEFAULT) -> Shown:
     text, marks = _decode(body)
     layout = Layout(_ODD.sub(_escape, text), cut=body.cut, rules=rules)
     try:
-        tokens = list(layout.tokens())
+        pieces = layout.pieces()
     except Malformed:
         return _raw(body, text, marks, rules)
-    plain = len(body.raw) > SPANS_UP_TO
-    merged = list(_merged(tokens, plain=plain))
-    if len(merged) > MAX_SPANS:
-        plain, merged = True, list(_merged(tokens, plain=True))
-    marks += _layout_marks(layout)
-    return Shown(tuple(merged), marks, body.size, layout.hidden, plain)
+    tokens = () if len(body.raw) > SPANS_UP_TO else tuple(_merged(pieces))
+    plain = not 0 < len(tokens) <= MAX_SPANS
+    if plain:
+        tokens = (Token("", "".join([piece[1] for piece in pieces])),)
+    return Shown(tokens, marks + _layout_marks(layout), body.size, layout.hidden, plain)
 
 
 def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAULT) -> Text:
@@ -69,14 +68,13 @@ def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAU
 
     `key` is the name under which the body is stored: when it names a secret, all of the body is hidden.
     """
-    if key and body.raw and (rule := is_secret_key(key, rules)):
-        del rule
+    if body.raw and is_secret_key(key, rules):
         return Text(mask_label(body.size), body.size, (Mark.MASKED,))
     part = Body(body.raw[:SUMMARY_READS], body.size)
     text, marks = _decode(part)
     layout = Layout(_ODD.sub(_escape, text), cut=part.cut, flat=True, rules=rules)
     try:
-        line = "".join(token.text for token in layout.tokens())
+        line = "".join([piece[1] for piece in layout.pieces()])
         marks += _layout_marks(layout)
     except Malformed:
         shown = _raw(part, text, marks, rules)
@@ -131,16 +129,16 @@ def _layout_marks(layout: Layout) -> tuple[Mark, ...]:
     return tuple(mark for mark, is_so in found if is_so)
 
 
-def _merged(tokens: Iterable[Token], *, plain: bool) -> Iterator[Token]:
-    """Neighbours without a colour become one token; with `plain` only masked values keep theirs."""
+def _merged(pieces: Iterable[Piece]) -> Iterator[Token]:
+    """Neighbours without a colour become one token."""
     pending: list[str] = []
-    for token in tokens:
-        if token.kind and (not plain):
-            if pending:
-                yield Token("", "".join(pending))
-                pending.clear()
-            yield token
-        else:
-            pending.append(token.text)
+    for kind, text, rule in pieces:
+        if not kind:
+            pending.append(text)
+            continue
+        if pending:
+            yield Token("", "".join(pending))
+            pending.clear()
+        yield Token(kind, text, rule)
     if pending:
         yield Token("", "".join(pending))

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from queues.payload.scan import Item, scan
-from queues.redaction import DEFAULT, Rules, is_secret_key, mask_label, mask_text
+from queues.payload.scan import scan
+from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text
 
 MAX_LEVELS = 200  # what is nested deeper is shown as it was stored, on one line
 LINE = 72  # columns that a container of plain values may take to stand on one line
 LAYOUT_ROOM = 128 * 1024  # characters of line breaks and indents; a hostile document would make 50 MB of them
 
+_SHORT_LABELS_AFTER = 2000  # masked values; then one dot each, to keep the page small
+
+# What stands before the first value, before the others (behind the comma), and before the closing bracket.
+_Style = tuple[str, str, str]
+_FLAT: _Style = ("", "", "")
+_INLINE: dict[str, _Style] = {"{": (" ", " ", " "), "[": ("", " ", "")}
 _PADS = tuple("\n" + "  " * level for level in range(MAX_LEVELS + 1))
+_BROKEN = tuple((pad, pad, end) for pad, end in zip(_PADS[1:], _PADS, strict=False))
 _SHORT = re.compile(r"[^{}\[\]]{0,68}[}\]]")
 _SHOWN_LITERALS = frozenset(("null", "true", "false", '""'))
+_NUMBER_STARTS = frozenset("-0123456789NI")
 _NAMING_KEYS = frozenset(('"name"', '"key"', '"header"', '"field"', '"param"'))
 _VALUE_KEYS = frozenset(('"value"', '"val"', '"values"', '"content"'))
 _HEADERS = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token"))
@@ -34,21 +40,14 @@ class Token(NamedTuple):
     rule: str = ""
 
 
-@dataclass(slots=True)
-class _Frame:
-    """An open container."""
-
-    closer: str
-    rule: str | None  # everything inside is secret by this rule
-    first: str = ""  # what stands before the first value: a line break, a space or nothing
-    gap: str = ""  # before the others, behind the comma
-    end: str = ""  # before the closing bracket
-    empty: bool = True
-    next_rule: str | None = None  # from {"name": "password", "value": ...} or ["Authorization", ...]
+Piece = tuple[str, str, str]  # a Token in the making
+_OPENING: dict[str, Piece] = {"{": ("", "{", ""), "[": ("", "[", "")}
+_NOTHING: Piece = ("", "", "")
+_COMMA: Piece = ("", ",", "")
 
 
 class Layout:
-    """Lays out one document. Use once: `tokens()`, then read `hidden`, `deep` and `odd_numbers`."""
+    """Lays out one document. Use once: `pieces()`, then read `hidden`, `deep` and `odd_numbers`."""
 
     def __init__(self, text: str, *, cut: bool, flat: bool = False, rules: Rules = DEFAULT) -> None:
         self.hidden = 0
@@ -57,92 +56,109 @@ class Layout:
         self._text = text
         self._cut = cut
         self._rules = rules
-        self._room = 0 if flat else LAYOUT_ROOM
         self._flat = flat
-        self._frames: list[_Frame] = []
+        self._room = 0 if flat else LAYOUT_ROOM
+        self._known: dict[str, str | None] = {}  # quoted key -> its rule
+        # The open containers, outermost first; lists of plain values, as there may be 262,144 of them.
+        self._styles: list[_Style] = []
+        self._secret: list[str | None] = []  # the rule by which all inside is secret
+        self._next: list[str | None] = []  # the rule for a sibling: {"name": "password", "value": ...}
+        self._started: list[bool] = []
 
-    def tokens(self) -> Iterator[Token]:
-        """The document as tokens. Linear, without recursion. Raises Malformed, maybe half-way."""
-        frames = self._frames
-        colon = Token("p", ":" if self._flat else ": ")
-        for item in scan(self._text, cut=self._cut):
-            if item.text == "}" or item.text == "]":
-                frame = frames.pop()
-                yield Token("", item.text if frame.empty else frame.end + item.text)
+    def pieces(self) -> list[Piece]:
+        """The document as (kind, text, rule). Linear, without recursion. Raises Malformed."""
+        out: list[Piece] = []
+        colon = ("p", ":" if self._flat else ": ", "")
+        for key, text, end, whole in scan(self._text, cut=self._cut):
+            if text in ("}", "]"):
+                closing = self._styles.pop()[2]
+                self._secret.pop()
+                self._next.pop()
+                out.append(("", closing + text if self._started.pop() else text, ""))
                 continue
             rule = None
-            if frames:
-                frame = frames[-1]
-                yield Token("", self._separator(frame))
-                rule = self._rule(frame, item)
-            if item.key is not None:
-                yield Token("k", item.key)
-                if item.whole or item.text:
-                    yield colon
-            if item.text == "{" or item.text == "[":
-                frames.append(self._open(item, rule))
-                yield Token("", item.text)
-            elif item.text:
-                yield self._scalar(item, rule)
+            if self._started:
+                out.append(self._separator())
+                rule = self._secret[-1] or (self._rule(key, text) if text else None)
+            if key is not None:
+                out.append(("k", key, ""))
+                if whole or text:
+                    out.append(colon)
+            if text in ("{", "["):
+                self._open(text, end, rule)
+                out.append(_OPENING[text])
+            elif text:
+                out.append(self._scalar(text, rule, whole))
+        return out
 
-    def _rule(self, frame: _Frame, item: Item) -> str | None:
-        """The rule that hides this value, and what the value says about its next sibling."""
-        if frame.rule:
-            return frame.rule
-        if item.key is None:
-            rule, frame.next_rule = frame.next_rule, None
-            if item.text[:1] == '"' and len(item.text) < 30 and item.text[1:-1].lower() in _HEADERS:
-                frame.next_rule = is_secret_key(item.text, self._rules)
+    def _separator(self) -> Piece:
+        first, gap, _ = self._styles[-1]
+        if not self._started[-1]:
+            self._started[-1] = True
+            return ("", first, "") if first else _NOTHING
+        self._room -= len(gap)
+        if self._room < 0 and gap:
+            self._styles[:] = [_FLAT] * len(self._styles)
+        return ("", "," + gap, "") if gap else _COMMA
+
+    def _rule(self, key: str | None, text: str) -> str | None:
+        """The rule that hides this value; it also notes what the value says about its next sibling."""
+        if key is None:
+            rule, self._next[-1] = self._next[-1], None
+            if text[0:1] == '"' and len(text) < 30 and text[1:-1].lower() in _HEADERS:
+                self._next[-1] = is_secret_key(text, self._rules)
             return rule
-        rule = is_secret_key(_decoded(item.key), self._rules)
-        if rule is None and item.key in _NAMING_KEYS and item.text[:1] == '"' and len(item.text) < 80:
-            frame.next_rule = is_secret_key(_decoded(item.text), self._rules)
-        elif rule is None and item.key in _VALUE_KEYS:
-            rule = frame.next_rule
+        rule = self._rule_of_key(key)
+        if rule is None and key in _NAMING_KEYS and text[0:1] == '"' and len(text) < 80:
+            self._next[-1] = self._rule_of_key(text)
+        elif rule is None and key in _VALUE_KEYS:
+            rule = self._next[-1]
         return rule
 
-    def _separator(self, frame: _Frame) -> str:
-        text = frame.first if frame.empty else "," + frame.gap
-        frame.empty = False
-        self._room -= len(text)
-        if self._room < 0 and frame.gap:
-            for each in self._frames:
-                each.first = each.gap = each.end = ""
-        return text
+    def _rule_of_key(self, quoted: str) -> str | None:
+        try:
+            return self._known[quoted]
+        except KeyError:
+            rule = self._known[quoted] = is_secret_key(_decoded(quoted), self._rules)
+            return rule
 
-    def _open(self, item: Item, rule: str | None) -> _Frame:
-        closer = "}" if item.text == "{" else "]"
-        level = len(self._frames) + 1
-        self.deep = self.deep or level > MAX_LEVELS
-        if level > MAX_LEVELS or self._room <= 0:
-            return _Frame(closer, rule)
-        short = _SHORT.match(self._text, item.end)
-        if short and 2 * level + len(short[0]) <= LINE:
-            space = " " if closer == "}" else ""
-            return _Frame(closer, rule, space, " ", space)
-        return _Frame(closer, rule, _PADS[level], _PADS[level], _PADS[level - 1])
+    def _open(self, bracket: str, end: int, rule: str | None) -> None:
+        level = len(self._styles)
+        style = _FLAT
+        if level >= MAX_LEVELS:
+            self.deep = True
+        elif self._room > 0:
+            short = _SHORT.match(self._text, end)
+            style = _INLINE[bracket] if short and 2 * level + short.end() - end < LINE else _BROKEN[level]
+        self._room -= len(style[0]) + len(style[2])
+        self._styles.append(style)
+        self._secret.append(rule)
+        self._next.append(None)
+        self._started.append(False)
 
-    def _scalar(self, item: Item, rule: str | None) -> Token:
-        text = item.text
+    def _scalar(self, text: str, rule: str | None, whole: bool) -> Piece:
         if text[0] == '"':
             if rule is None:
                 return self._string(text)
-            length = len(_decoded(text)) if item.whole else len(text) - 1
+            length = len(_decoded(text)) if whole else len(text) - 1
         else:
             if text[-1] == "N" or text[-1] == "y":
                 self.odd_numbers = True
-            if rule is None or text in _SHOWN_LITERALS:
-                return Token("num" if text[0] in "-0123456789NI" else "", text)
+            if rule is None:
+                return ("num" if text[0] in _NUMBER_STARTS else "", text, "")
             length = len(text)
         if text in _SHOWN_LITERALS:
-            return Token("s", text)
+            return ("s" if text == '""' else "", text, "")
         self.hidden += 1
-        return Token("mask", mask_label(length, at_least=not item.whole), rule)
+        label = mask_label(length, at_least=not whole) if self.hidden <= _SHORT_LABELS_AFTER else MASK[0]
+        return ("mask", label, rule)
 
-    def _string(self, text: str) -> Token:
+    def _string(self, text: str) -> Piece:
         masked, hidden = mask_text(text[1:], self._rules)
+        if not hidden:
+            return ("s", text, "")
         self.hidden += hidden
-        return Token("s", text if not hidden else '"' + masked)
+        return ("s", '"' + masked, "")
 
 
 def _decoded(quoted: str) -> str:

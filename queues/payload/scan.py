@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 _ESCAPE = r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})"
 _STRING = rf"\"[^\"\\\x00-\x1f]*+(?:{_ESCAPE}[^\"\\\x00-\x1f]*+)*\""
@@ -25,18 +24,12 @@ _TAIL = re.compile(
     rf"(\"[^\"\\\x00-\x1f]*+(?:{_ESCAPE}[^\"\\\x00-\x1f]*+)*(?:\\(?:u[0-9a-fA-F]{{0,3}})?)?"
     rf"|-?[0-9]*+(?:\.[0-9]*+)?(?:[eE][+-]?)?|{_LITERAL_START})?\Z"
 )
+_NUMBER_TAIL = re.compile(r"\.|[eE][+-]?")
 
 
-class Item(NamedTuple):
-    """One value or bracket: `key` is the quoted key before it, `end` where the text goes on.
-
-    `whole` is false for what the end of a cut document cuts off; `text` may be "" then.
-    """
-
-    key: str | None
-    text: str
-    end: int
-    whole: bool = True
+# A value or bracket: the quoted key before it, its text, where the document goes on, and false for what
+# the end of a cut document cuts off (the text may be "" then). A plain tuple, as there are many.
+Item = tuple[str | None, str, int, bool]
 
 
 class Malformed(ValueError):
@@ -54,14 +47,17 @@ def scan(text: str, *, cut: bool) -> Iterator[Item]:
     while found := _ITEM.match(text, pos):
         key, value, comma = found.groups()
         pos = found.end()
-        if value == "}" or value == "]":
+        if value in ("}", "]"):
             if not closable or key is not None or not closers or closers.pop() != value:
                 raise Malformed(pos)
             wanted, closable = comma is not None, comma is None
         else:
             if not wanted or (key is None) == (closers[-1:] == ["}"]):
+                if cut and value[0] == '"':  # perhaps a key whose value is cut off
+                    pos = found.start()
+                    break
                 raise Malformed(pos)
-            if value == "{" or value == "[":
+            if value in ("{", "["):
                 if comma:
                     raise Malformed(pos)
                 closers.append("}" if value == "{" else "]")
@@ -70,7 +66,7 @@ def scan(text: str, *, cut: bool) -> Iterator[Item]:
                 wanted, closable = comma is not None, comma is None
         if comma and not closers:
             raise Malformed(pos)
-        yield Item(key, value, pos)
+        yield key, value, pos, True
     yield from _end(text, pos, closers, wanted=wanted, cut=cut)
 
 
@@ -79,6 +75,8 @@ def _end(text: str, pos: int, closers: list[str], *, wanted: bool, cut: bool) ->
     complete = not closers and not wanted
     if not rest and (complete or (cut and pos)):
         return
+    if cut and not wanted and text[pos - 1].isdigit() and _NUMBER_TAIL.fullmatch(text, pos):
+        return  # the number before it was given out
     if not cut or not wanted:
         raise Malformed(pos)
     found = _TAIL.match(text, pos)
@@ -90,4 +88,4 @@ def _end(text: str, pos: int, closers: list[str], *, wanted: bool, cut: bool) ->
         key, value = value, ""  # the cut runs through a key
     if in_object == (key is None):
         raise Malformed(pos)
-    yield Item(key, value, len(text), whole=False)
+    yield key, value, len(text), False

@@ -1,0 +1,193 @@
+"""What counts as secret, and that free text is masked in time linear in its length."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text
+
+SIZE = 256 * 1024
+SECRET = st.text("QXZ", min_size=6, max_size=20)  # letters that stand nowhere else
+
+
+@pytest.mark.parametrize(
+    ("key", "rule"),
+    [
+        ("password", "*password*"),
+        ("userPassword", "*password*"),
+        ("DB_PASSWD", "*passwd*"),
+        ("pwd", "*pwd*"),
+        ("client-secret", "*secret*"),
+        ("accessToken", "*token*"),
+        ("refresh_tokens", "*token*"),
+        ("tokens_used", "*token*"),  # safety first
+        ("Authorization", "*authorization*"),
+        ("Set-Cookie", "*cookie*"),
+        ("APIKey", "*apikey*"),
+        ("x-api-key", "*apikey*"),
+        ("api_keys", "*apikey*"),
+        ("privateKeyPem", "*privatekey*"),
+        ("awsCredentials", "*credential*"),
+        ("card", "card"),
+        ("cards", "card"),
+        ("cardHolder", "card"),
+        ("CVV2", "*cvv*"),
+        ("smtp_pass", "pass"),
+        ("auth", "auth"),
+    ],
+)
+def test_a_key_is_secret_however_its_words_are_joined(key: str, rule: str) -> None:
+    assert is_secret_key(key) == rule
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["name", "discarded", "cardboard", "idempotencyKey", "traceId", "author", "passenger", "shipping", "", "é", "1"],
+)
+def test_a_key_that_only_resembles_a_secret_is_not_one(key: str) -> None:
+    assert is_secret_key(key) is None
+
+
+def test_rules_are_an_argument_so_that_they_can_be_changed() -> None:
+    rules = Rules(("*cpf*", "card pin"))
+    assert is_secret_key("customerCPF", rules) == "*cpf*"
+    assert is_secret_key("cardPins", rules) == "card pin"
+    assert is_secret_key("password", rules) is None
+    assert mask_text("cpf=123 password=abc", rules) == (f"cpf={MASK} password=abc", 1)
+    assert is_secret_key("anything", Rules(())) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("password=hunter2 next", f"password={MASK} next"),
+        ("login failed (password: hunter2, user: bob)", f"login failed (password: {MASK}, user: bob)"),
+        ("redis://:pw@host:6379/0", f"redis://:{MASK}@host:6379/0"),
+        ("redis://user:p/w@d@host", f"redis://user:{MASK}@host"),
+        ("https://bob:pw@x.example/", f"https://bob:{MASK}@x.example/"),
+        ("https://0123456789abcdef0123@x.example/1", f"https://{MASK}@x.example/1"),
+        ("https://x.example/?token=abc&b=1", f"https://x.example/?token={MASK}&b=1"),
+        ('{"token":"a\\"b\\\\","n":1}', f'{{"token":"{MASK}","n":1}}'),
+        ('{\\"token\\":\\"a\\\\\\"b\\",\\"n\\":1}', f'{{\\"token\\":\\"{MASK}\\",\\"n\\":1}}'),
+        ('{"token" :\n "abc"}', f'{{"token" :\n "{MASK}"}}'),
+        ("{ card: { number: '}4', x: [1] },\n n: 1 }", f"{{ card: {MASK},\n n: 1 }}"),
+        ("Authorization: Bearer abc.def\nHost: x", f"Authorization: {MASK}\nHost: x"),
+        ('Proxy-Authorization: Digest a="b", r="c"\nHost: x', f"Proxy-Authorization: {MASK}\nHost: x"),
+        ('Cookie: a="b c"; d=e\nHost: x', f"Cookie: {MASK}\nHost: x"),
+        ("curl -H 'Authorization: Bearer abc' http://x", f"curl -H 'Authorization: {MASK}' http://x"),
+        ("token: Bearer abc", f"token: {MASK}"),
+        ("sent Bearer abcdef123456 to it", f"sent Bearer {MASK} to it"),
+        ("mysql --password hunter2 -u x", f"mysql --password {MASK} -u x"),
+        ("<password>a b</password>", f"<password>{MASK}</password>"),
+        ("options['api_key'] => 'abc'", f"options['api_key'] => '{MASK}'"),
+        ("the api key: abc", f"the api key: {MASK}"),
+        ("first\\npassword=abc def", f"first\\npassword={MASK} def"),
+        ("x \\u0022token\\u0022:\\u0022abc\\u0022", f'x "token":"{MASK}"'),
+        ("declined card 4111 1111 1111 1111 again", f"declined card {MASK} again"),
+        ("got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln!", f"got {MASK}!"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", None),
+        ("{ name: 'password', value: 'abc' }", f"{{ name: 'password', value: '{MASK}' }}"),
+        ('["Set-Cookie", "abc", "Host", "x"]', f'["Set-Cookie", "{MASK}", "Host", "x"]'),
+        ("token: 'abc and then it was cut", f"token: '{MASK}"),
+    ],
+)
+def test_secrets_in_free_text_are_masked(text: str, shown: str | None) -> None:
+    masked, hidden = mask_text(text)
+    assert hidden == 1
+    if shown is not None:
+        assert masked == shown
+    assert "abc" not in masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SyntaxError: Unexpected token < in JSON at position 0",
+        "TokenExpiredError: jwt expired",
+        "    at verify (/app/src/auth/token.js:12:3)",
+        "https://x.example/path?mail=a@b.example",
+        "token: null, password: undefined, secret: ''",
+        "bearer token missing",
+        "order 4111111111111112 of card holder",  # fails the check digit
+        "number 4111111111111111 alone is an id",
+        "2026-11-30T13:57:04Z GET /a/b: 200",
+        "\\u00e9 and \\u0041",
+        "",
+    ],
+)
+def test_text_without_a_secret_comes_back_unchanged(text: str) -> None:
+    assert mask_text(text) == (text, 0)
+
+
+@given(SECRET, st.integers(0, 3), st.sampled_from(["token", "userPassword", "set-cookie", "api_key"]))
+@example("QXZQXZ", 2, "token")
+@settings(deadline=None)
+def test_a_secret_inside_json_inside_strings_is_masked_at_every_depth(secret: str, depth: int, key: str) -> None:
+    text = json.dumps({"a": 1, key: secret + '"' + secret, "b": [{key: [secret, {"x": secret}]}]})
+    for _ in range(depth):
+        text = json.dumps({"body": text})
+    assert not set("QXZ") & set(mask_text(text)[0])
+
+
+@given(st.text())
+@settings(deadline=None)
+def test_masking_takes_any_text(text: str) -> None:
+    masked, hidden = mask_text(text)
+    assert hidden or masked == text
+
+
+def test_the_label_says_how_long_the_hidden_value_is() -> None:
+    assert mask_label(36) == f"{MASK} 36 characters"
+    assert mask_label(1) == f"{MASK} 1 character"
+    assert mask_label(5, at_least=True) == f"{MASK} at least 5 characters"
+
+
+HOSTILE = {
+    "backslashes": "\\" * SIZE,
+    "backslashes behind a key": "token:" + "\\" * SIZE,
+    "backslashes in a header": "cookie: a" + "\\" * SIZE,
+    "backslashes in a string": "token:'" + "\\" * SIZE,
+    "backslashes in an object": "token:{" + "\\" * SIZE,
+    "quotes": '"' * SIZE,
+    "letters": "a" * SIZE,
+    "capitals": "A" * SIZE,
+    "words": "a " * (SIZE // 2),
+    "spaces": "token" + " " * SIZE,
+    "line breaks": "token:" + "\n" * SIZE,
+    "dashes": "-" * SIZE,
+    "colons": ":" * SIZE,
+    "secret keys": "token:" * (SIZE // 6),
+    "open strings": 'token="' * (SIZE // 7),
+    "open objects": "token:{" * (SIZE // 7),
+    "open tags": "<token>" * (SIZE // 7),
+    "flags": "--token " * (SIZE // 8),
+    "urls": "a://a:" * (SIZE // 6) + "@",
+    "jwt starts": " eyJaaaaaaaaa" * (SIZE // 13),
+    "bearers": "bearer " * (SIZE // 7),
+    "private keys": "-----BEGIN PRIVATE KEY-----" * (SIZE // 27),
+    "cards": "card 4" * (SIZE // 6),
+    "card digits": "card " + "4 " * (SIZE // 2),
+    "escapes": "\\u0061" * (SIZE // 6),
+    "names": "name:'a'," * (SIZE // 9),
+    "headers": "cookie'," + " " * SIZE + "cookie'," * (SIZE // 8),
+    "camel": "aB" * (SIZE // 2) + ":x",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_masking_stays_linear_on_hostile_text(text: str) -> None:
+    begun = time.process_time()
+    mask_text(text)
+    assert time.process_time() - begun < 20  # a quadratic pattern takes minutes
+
+
+def test_a_long_key_is_judged_in_linear_time() -> None:
+    begun = time.process_time()
+    assert is_secret_key("aB" * SIZE + "Token") == "*token*"
+    assert is_secret_key("A" * SIZE, DEFAULT) is None
+    assert time.process_time() - begun < 20
