@@ -7,7 +7,7 @@ import re
 
 _PLAIN = re.compile(rb"[A-Za-z0-9._@-]+")
 _PLAIN_COLON = re.compile(rb"[A-Za-z0-9._@:-]+")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def encode_part(raw: bytes, *, colon: bool = False) -> str:
@@ -35,7 +35,8 @@ def decode_part(text: str, *, colon: bool = False) -> bytes:
 
 def visible(raw: bytes) -> str:
     r"""`raw` for eyes: UTF-8 with replacement marks, control and bidi characters written as `\x1b`."""
-    return show_controls(raw.decode("utf-8", errors="replace"), keep="")
+    text = raw.decode("utf-8", errors="replace")
+    return text if text.isascii() and text.isprintable() else show_controls(text, keep="")
 
 
 def show_controls(text: str, *, keep: str = "\t\n") -> str:

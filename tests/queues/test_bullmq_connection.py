@@ -22,7 +22,7 @@ from queues.registry import SourceConfig
 from queues.types import JobRef, QueueRef, State
 from tests.policy import unavailable
 from tests.seed import seed_queue
-from tests.valkey import Server, StartRedis, eventually, free_port, redis_binary
+from tests.valkey import RedisCommands, Server, StartRedis, eventually, free_port, redis_binary
 
 SHOP = QueueRef("main", b"bull", b"shop")
 SECRET = "s3cr3t-p4ss"
@@ -186,7 +186,7 @@ def test_reading_goes_on_while_the_server_is_out_of_memory(server: Server, store
         store.config_set("maxmemory", 0)
 
 
-def test_a_busy_or_loading_server_is_unreachable_and_never_empty(start_redis: StartRedis) -> None:
+def test_a_busy_server_is_unreachable_and_never_empty(start_redis: StartRedis) -> None:
     server = start_redis("--busy-reply-threshold", "50")
     reader = BullMQ(server.config())
     client = server.client()
@@ -277,6 +277,17 @@ def test_many_threads_share_a_backend(bullmq: BullMQ, store: redis.Redis) -> Non
     assert seen == {(7, 40)}
     ours = [client for client in store.client_list() if client["name"] == CLIENT_NAME]
     assert len(ours) <= 16
+
+
+def test_more_commands_than_allowed_are_seen_and_named(
+    bullmq: BullMQ, store: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    with pytest.raises(AssertionError, match=r"3 commands, not at most 2: PING ECHO SCAN"), redis_commands(max=2):
+        store.get("not ours")
+        bullmq.connection.run([("PING",), ("ECHO", 'odd " bytes \xff'.encode("latin-1")), ("SCAN", 0)])
+    with redis_commands(max=1) as sent:
+        bullmq.connection.call("PING")
+    assert sent == ["PING"]
 
 
 @pytest.mark.parametrize("url", ["nonsense", "http://x", "redis://h:notaport/0"])

@@ -31,7 +31,8 @@ class Connection:
     """Sends commands to one server and gives back what it said. Safe to share between threads.
 
     A connect takes at most 1.5 s and a reply at most 5 s. A connection that turns out to be stale is
-    replaced once. After a slow failure other calls fail at once for up to 2 s.
+    replaced once and the commands are sent again, which is right as long as they only read. After a
+    slow failure other calls fail at once for up to 2 s.
     """
 
     def __init__(self, config: SourceConfig) -> None:

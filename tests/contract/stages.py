@@ -1,0 +1,56 @@
+"""What a backend brings to the contract suite: itself over an empty server, and a way to put jobs there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import pytest
+
+from queues.backend import Backend
+from queues.backends import bullmq
+from queues.types import QueueRef, State
+from tests.seed import seed_queue
+from tests.valkey import Server, StartRedis
+
+
+class Stage(Protocol):
+    """One backend on its stage. A further backend adds a class like this one and its name to `STAGES`."""
+
+    backend: Backend
+
+    def fill(self, name: str, amounts: Mapping[State, int]) -> QueueRef:
+        """A queue with so many jobs in each state, ids counting up from 1 in the order in which they were made."""
+
+    def log(self, queue: QueueRef, job_id: bytes, lines: int) -> None:
+        """Give a job so many log lines: `line 1` and so on."""
+
+    def stop(self) -> None:
+        """Take the server away. Nothing else can be done on this stage afterwards."""
+
+
+class BullMQStage:
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.backend = bullmq.connect(server.config())
+
+    def fill(self, name: str, amounts: Mapping[State, int]) -> QueueRef:
+        with self.server.client() as client:
+            counts = {state.value.replace("-", "_"): amount for state, amount in amounts.items()}
+            return seed_queue(client, name, **counts)  # type: ignore[arg-type]
+
+    def log(self, queue: QueueRef, job_id: bytes, lines: int) -> None:
+        with self.server.client() as client:
+            key = b"%b:%b:%b:logs" % (queue.prefix, queue.name, job_id)
+            client.rpush(key, *[f"line {number}" for number in range(1, lines + 1)])
+
+    def stop(self) -> None:
+        self.server.stop()
+
+
+def _bullmq(request: pytest.FixtureRequest) -> Stage:
+    start: StartRedis = request.getfixturevalue("start_redis")
+    return BullMQStage(start())
+
+
+STAGES: Mapping[str, Callable[[pytest.FixtureRequest], Stage]] = {"bullmq": _bullmq}
