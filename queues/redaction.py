@@ -145,6 +145,11 @@ _ESCAPED_ASCII = re.compile(r"(?<!\\)\\++u00([2-7][0-9a-fA-F])")
 
 _BEARER = re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,4}((?=[\w.~+/=-]{0,64}\d)[\w.~+/=-]{8,}+|[\w.~+/=-]{20,}+)")
 _JWT = re.compile(r"(?<![\w-])(eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?)")
+_TAIL_READS = 600  # characters at the end of a cut text
+_CUT_TAIL = re.compile(
+    r"(?i)(?:://[^\s/?#\"'<>@:]{0,128}:([^\s\"'<>@]{1,256})|bearer[ \t]{1,4}([\w.~+/=-]+)|(?<![\w-])(eyj[\w.-]*)"
+    r"|(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,24}(\d[\d -]{0,40}))\Z"
+)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
 _WEB_USERINFO = re.compile(
     r"(?<=http|ttps)://(?:[^\s/?#\"'<>@:]{0,128}:([^\s\"'<>/?#@]{1,256})|([^\s/?#\"'<>@:]{20,256}))@"
@@ -155,29 +160,31 @@ _CARD = re.compile(r"(?i)(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,
 Span = tuple[int, int]
 
 
-def mask_text(text: str, rules: Rules = DEFAULT) -> tuple[str, int]:
+def mask_text(text: str, rules: Rules = DEFAULT, *, cut: bool = False) -> tuple[str, int]:
     """`text` with its secrets replaced by dots, and how many were hidden. Linear; never raises.
 
     Finds `key=value`, `key: value`, `--key value`, `<key>value<`, quoted keys and values also inside
     JSON strings (`\\"token\\":\\"...\\"`), headers to the end of the line, passwords in URLs, bearer tokens,
     JWTs, private keys, and card numbers (Luhn) behind a word such as card. Strip ANSI codes first.
+    `cut` says that the text was cut at its end, where a secret may lack what gives it away.
     Text without a secret comes back unchanged.
     """
     if not _MAY_HOLD.search(text) and "\\u00" not in text:
         return text, 0
     plain = _ESCAPED_ASCII.sub(_unescape, text) if "\\u00" in text else text
-    if not _compiled(rules).hint.search(plain.lower()):
-        return text, 0
-    spans = _merged([*_pairs(plain, rules), *_named(plain, rules), *_shapes(plain)])
+    spans = list(_cut_tail(plain)) if cut else []
+    if _compiled(rules).hint.search(plain.lower()):
+        spans += (*_pairs(plain, rules), *_named(plain, rules), *_shapes(plain))
     if not spans:
         return text, 0
     parts: list[str] = []
     done = 0
-    for start, end in spans:
+    merged = _merged(spans)
+    for start, end in merged:
         parts += (plain[done:start], MASK)
         done = end
     parts.append(plain[done:])
-    return "".join(parts), len(spans)
+    return "".join(parts), len(merged)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -303,6 +310,12 @@ def _shapes(text: str) -> Iterator[Span]:
         if _luhn(found[1]):
             yield found.span(1)
     yield from _private_keys(text)
+
+
+def _cut_tail(text: str) -> Iterator[Span]:
+    begin = max(0, len(text) - _TAIL_READS)
+    if found := _CUT_TAIL.search(text, begin):
+        yield found.span(found.lastindex or 0)
 
 
 def _private_keys(text: str) -> Iterator[Span]:

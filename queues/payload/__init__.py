@@ -88,7 +88,7 @@ def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAU
 def plain_text(body: Body, rules: Rules = DEFAULT) -> Text:
     """Free text (an error, a log line) with its line breaks: ANSI codes stripped, secrets masked, controls visible."""
     text, marks = _decode(body)
-    masked, hidden = mask_text(strip_ansi(text), rules)
+    masked, hidden = mask_text(strip_ansi(text), rules, cut=body.cut)
     return Text(show_controls(masked), body.size, marks + ((Mark.MASKED,) if hidden else ()))
 
 
@@ -118,7 +118,8 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _raw(body: Body, text: str, marks: tuple[Mark, ...], rules: Rules) -> Shown:
-    masked, hidden = mask_text(text, rules)
+    # What begins like JSON and is none was often cut before it was stored.
+    masked, hidden = mask_text(text, rules, cut=body.cut or text.lstrip()[:1] in ("{", "[", '"'))
     marks += (Mark.MALFORMED, Mark.MASKED) if hidden else (Mark.MALFORMED,)
     tokens = (Token("", show_controls(masked)),) if masked else ()
     return Shown(tokens, marks, body.size, hidden, plain=True)

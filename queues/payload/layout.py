@@ -139,7 +139,7 @@ class Layout:
     def _scalar(self, text: str, rule: str | None, whole: bool) -> Piece:
         if text[0] == '"':
             if rule is None:
-                return self._string(text)
+                return self._string(text, whole)
             length = len(_decoded(text)) if whole else len(text) - 1
         else:
             if text[-1] == "N" or text[-1] == "y":
@@ -153,8 +153,8 @@ class Layout:
         label = mask_label(length, at_least=not whole) if self.hidden <= _SHORT_LABELS_AFTER else MASK[0]
         return ("mask", label, rule)
 
-    def _string(self, text: str) -> Piece:
-        masked, hidden = mask_text(text[1:], self._rules)
+    def _string(self, text: str, whole: bool) -> Piece:
+        masked, hidden = mask_text(text[1:], self._rules, cut=not whole)
         if not hidden:
             return ("s", text, "")
         self.hidden += hidden

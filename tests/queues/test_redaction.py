@@ -124,6 +124,16 @@ def test_text_without_a_secret_comes_back_unchanged(text: str) -> None:
     assert mask_text(text) == (text, 0)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["https://u:QXZ", "redis://:Q/X", "sent Bearer QX", "got eyJQX", "card 4111 1111 11", "token: 'QX", "x --pin QX"],
+)
+def test_the_end_of_a_cut_text_is_masked_where_a_secret_may_begin(text: str) -> None:
+    masked, hidden = mask_text(text, cut=True)
+    assert hidden == 1
+    assert not set("QXZ1") & set(masked)
+
+
 @given(SECRET, st.integers(0, 3), st.sampled_from(["token", "userPassword", "set-cookie", "api_key"]))
 @example("QXZQXZ", 2, "token")
 @settings(deadline=None)
