@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 from dashboard.http import page
 from queues import readings
 from queues.errors import QueueError
+from queues.names import decode_part
 from queues.registry import backend, configured
 from queues.types import Found, QueueRef
 
@@ -30,16 +32,17 @@ class Unread(NamedTuple):
 
 @require_safe
 def find(request: HttpRequest) -> HttpResponse:
-    """Look up an exact job id in every queue; a lone hit is opened. Ids of other bytes: type them as in the address."""
-    q = request.GET.get("q", "").strip()
+    """Look up an exact job id in every queue; a lone hit is opened. Odd bytes are typed as the address writes them."""
+    typed = request.GET.get("q", "")
+    q = typed.strip()
     context: dict[str, object] = {"q": q}
-    if not q:
+    if not typed:
         return page(request, "find/find.html", context)
     sources = [config.name for config in configured()]
     refs = {name: sorted(readings.names(name), key=lambda ref: ref.slug) for name in sources}
-    jobs, unread = _find(refs, q.encode("utf-8", errors="replace")[:MOST_BYTES])
+    jobs, unread = _find(refs, _ids(typed))
     wanted = q.lower()
-    queues = [ref for found in refs.values() for ref in found if wanted in ref.label.lower()]
+    queues = [ref for found in refs.values() for ref in found if wanted and wanted in ref.label.lower()]
     if len(jobs) == 1 and not unread and not any(ref.label == q for ref in queues):
         ref = jobs[0].ref
         return redirect("job", ref.queue.source, ref.queue.slug, ref.id)
@@ -54,7 +57,15 @@ def find(request: HttpRequest) -> HttpResponse:
     return page(request, "find/find.html", context)
 
 
-def _find(refs: Mapping[str, Sequence[QueueRef]], job_id: bytes) -> tuple[list[Found], list[Unread]]:
+def _ids(typed: str) -> list[bytes]:
+    """The ids that may be meant: what was typed, the same without spaces around it, and `~` + base64url decoded."""
+    ids = [typed.encode("utf-8", errors="replace"), typed.strip().encode("utf-8", errors="replace")]
+    with suppress(ValueError):
+        ids.append(decode_part(typed.strip(), colon=True))
+    return [job_id for job_id in dict.fromkeys(ids) if 0 < len(job_id) <= MOST_BYTES]
+
+
+def _find(refs: Mapping[str, Sequence[QueueRef]], ids: Sequence[bytes]) -> tuple[list[Found], list[Unread]]:
     """The hits in all sources, and the sources that could not be asked."""
     found: list[Found] = []
     unread = [
@@ -65,7 +76,7 @@ def _find(refs: Mapping[str, Sequence[QueueRef]], job_id: bytes) -> tuple[list[F
 
     def ask(name: str) -> Sequence[Found] | QueueError:
         try:
-            return backend(name).find(refs[name], job_id)
+            return [found for job_id in ids for found in backend(name).find(refs[name], job_id)]
         except QueueError as error:
             return error
 

@@ -61,6 +61,19 @@ def test_special_characters_are_literal(viewer: Client, source: SourceConfig, va
     assert "<b>x</b>" not in response.content.decode()
 
 
+@pytest.mark.parametrize(("job", "typed"), [(b" ", " "), (b"\xff\xfe", "~__4"), (b"~x", "~x"), (b"a b", " a b ")])
+def test_an_id_of_odd_bytes_is_found_as_typed_or_as_the_address_writes_it(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis, job: bytes, typed: str
+) -> None:
+    ref = seed_queue(valkey, "mail")
+    seed_job(valkey, ref, job)
+    valkey.lpush("bull:mail:wait", job)
+    discovery.scan("main")
+    response = viewer.get("/find/", {"q": typed}, follow=True)
+    assert response.redirect_chain
+    assert response.status_code == 200
+
+
 def test_nothing_found_says_what_was_looked_at(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
     seed_many(valkey, 3, waiting=1)
     discovery.scan("main")
