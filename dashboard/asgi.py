@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 
 from channels.routing import ProtocolTypeRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from dashboard import broker
+from dashboard.subpath import SubPath
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
-
-django_application = get_asgi_application()
-
-# Both need the settings that the line above has loaded.
-from django.conf import settings  # noqa: E402
-
-from dashboard.subpath import SubPath  # noqa: E402
+broker.require_servers(settings.ENV)
 
 application = SubPath(
-    ProtocolTypeRouter({"http": django_application}),
+    ProtocolTypeRouter({"http": get_asgi_application()}),
     prefix=settings.FORCE_SCRIPT_NAME or "",
 )

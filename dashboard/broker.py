@@ -7,7 +7,25 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from dashboard.environment import Environment
 from dashboard.environment.urls import RedisUrl
+
+
+def require_servers(environment: Environment) -> None:
+    """Ends a process that was started by itself and lacks what `manage.py up` would have started along."""
+    missing = [
+        name
+        for name, there in (
+            ("APP_REDIS_URL", environment.app_redis is not None),
+            ("REDIS_URL (or MIRANTE_SOURCES)", bool(environment.sources)),
+        )
+        if not there
+    ]
+    if missing:
+        raise SystemExit(
+            f"Mirante cannot start this process: {' and '.join(missing)} not set (docs/configuration.md). "
+            "Or let `manage.py up` start everything, with an embedded Valkey."
+        )
 
 
 def channel_layer(server: RedisUrl | None) -> dict[str, Any]:
@@ -25,7 +43,7 @@ def channel_layer(server: RedisUrl | None) -> dict[str, Any]:
 def celery(server: RedisUrl | None, *, var_dir: Path) -> dict[str, Any]:
     """Celery's configuration, except for the schedule."""
     config: dict[str, Any] = {
-        "broker_url": _kombu_url(server) if server else "memory://",
+        "broker_url": _kombu_url(server) if server else "memory://localhost",
         "broker_connection_retry_on_startup": True,
         # A task that a killed worker held comes back after this many seconds; no task may run longer.
         "broker_transport_options": {"visibility_timeout": 600, "global_keyprefix": "mirante:"},

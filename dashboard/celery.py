@@ -10,6 +10,8 @@ from celery import Celery
 from celery.signals import beat_init, celeryd_init, setup_logging
 from django.conf import settings
 
+from dashboard import broker
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 # What root could lose by a message is lost with pickle only; the image and the documented units run as a user.
@@ -32,9 +34,5 @@ def _keep_our_logging(**_: Any) -> None:
 
 @celeryd_init.connect
 @beat_init.connect
-def _refuse_without_a_broker(**_: Any) -> None:
-    if settings.ENV.app_redis is None:
-        raise SystemExit(
-            "Mirante cannot start this process: APP_REDIS_URL is not set. "
-            "Name a Redis of ours in it, or let `manage.py up` start everything with an embedded one."
-        )
+def _refuse_without_servers(**_: Any) -> None:
+    broker.require_servers(settings.ENV)
