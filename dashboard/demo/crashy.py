@@ -29,8 +29,10 @@ async def keep_killing(shop: Shop, url: str, rng: Random, every: float, say: Say
             *(sys.executable, str(settings.BASE_DIR / "manage.py"), "demo_traffic", "--role", "crashy"),
             # By environment: a command line is open to everybody on the machine, and the address may hold a password.
             env={**os.environ, URL_VARIABLE: url, PARENT_VARIABLE: str(os.getpid())},
+            stdout=asyncio.subprocess.PIPE,
         )
         try:
+            await _first_words(process)
             await _let_live(process, life)
             if process.returncode is None:
                 await _wait_until_busy(shop)
@@ -42,6 +44,12 @@ async def keep_killing(shop: Shop, url: str, rng: Random, every: float, say: Say
             say(f"The {SHIPPING} worker ended by itself with code {process.returncode}; starting it again.")
             await asyncio.sleep(5)
         life = every * rng.uniform(0.7, 1.3)
+
+
+async def _first_words(process: asyncio.subprocess.Process) -> None:
+    """Until the worker says that it is at work, or ends: its start is no part of its life on a busy machine."""
+    assert process.stdout
+    await process.stdout.readline()
 
 
 async def _let_live(process: asyncio.subprocess.Process, seconds: float) -> None:

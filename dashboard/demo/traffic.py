@@ -58,6 +58,7 @@ async def run_crashy(url: str, say: Say) -> None:
         # Only the steady process tells the weather: a new storm at every restart would be one too many.
         floor.weather.storm = 0
         shop.work(QUEUES[SHIPPING], partial(WORK[SHIPPING], floor), concurrency=3, **crashy.LEASE)
+        say("At work.")
         await crashy.parent_gone()
 
     await _until_signal(url, say, life)

@@ -58,7 +58,7 @@ class Demo:
             assert self.process.poll() is None, self.output
             return probe()
 
-        return eventually(looked)
+        return eventually(looked, within=120)
 
     def seeded(self) -> None:
         """Wait until the first history is there."""
