@@ -21,6 +21,7 @@ from queues.ansi import strip_ansi
         ("\x1b(Bascii\x1b[?25l", "ascii"),
         ("\x9b31mred\x9b0m", "red"),
         ("cut \x1b[3", "cut "),
+        (r"\x1b[31mwritten out\u001b[0m \x1bx \x1b[", r"written out \x1bx \x1b["),
         ("lone \x1b", "lone \x1b"),
         ("<b>é[31m</b>\n\t", "<b>é[31m</b>\n\t"),
     ],
@@ -34,7 +35,7 @@ def test_any_mix_of_introducers_leaves_the_line_breaks(text: str) -> None:
     assert strip_ansi(text).count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize("piece", ["\x1b", "\x1b[", "\x1b]", "\x1b[0", "\x1bP", "\x1b ", "\x9d"])
+@pytest.mark.parametrize("piece", ["\x1b", "\x1b[", "\x1b]", "\x1b[0", "\x1bP", "\x1b ", "\x9d", r"\x1b[", "\\"])
 def test_stripping_stays_linear_on_hostile_text(piece: str) -> None:
     begun = time.process_time()
     strip_ansi(piece * (256 * 1024))
