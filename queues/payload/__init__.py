@@ -1,7 +1,7 @@
 """Stored bodies made fit to show: laid out where they are JSON, secrets masked, oddities marked.
 
 Everything here takes hostile bytes, never raises for them, and costs time and memory linear in the
-capped body (about 50 ms for 256 KB of ordinary JSON).
+capped body (about 0.1 s for 256 KB of ordinary JSON).
 """
 
 from __future__ import annotations
