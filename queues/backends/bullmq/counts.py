@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import cast
 
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import base
-from queues.backends.bullmq.replies import Reply, blob, blobs, count, integer, items, moment
+from queues.backends.bullmq.replies import Reply, blob, integer, items
 from queues.backends.bullmq.scripts import script
 from queues.names import visible
 from queues.types import Counts, Oldest, QueueRef, State
@@ -24,25 +25,32 @@ SUFFIXES = (
     b"failed",
     b"meta",
 )
-_NO_META: list[Reply] = [None] * 5
-_OTHERS = (State.ACTIVE, State.PRIORITIZED, State.DELAYED, State.WAITING_CHILDREN, State.COMPLETED, State.FAILED)
+# The order in which the script gives them.
+_STATES = (
+    State.WAITING,
+    State.PRIORITIZED,
+    State.ACTIVE,
+    State.DELAYED,
+    State.WAITING_CHILDREN,
+    State.COMPLETED,
+    State.FAILED,
+)
+_ENDS = 10  # where the ids at the ends of what waits begin in a row
+
+Stamps = Sequence[int | None]
 
 
 def read(connection: Connection, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Counts]:
     """Counts of the queues, in two calls for every 250 of them (BullMQ 4.18 to 6.7: scripts/getCounts)."""
     counts: dict[QueueRef, Counts] = {}
-    for batch in batches(queues, BATCH):
+    for first in range(0, len(queues), BATCH):
+        batch = queues[first : first + BATCH]
         [reply] = connection.run([script("counts").call([key for queue in batch for key in keys_of(queue)])])
-        rows = items(reply)
+        rows = [items(row) for row in items(reply)]
         ages = _ages(connection, batch, rows)
         for queue, row, stamps in zip(batch, rows, ages, strict=True):
-            counts[queue] = parse(items(row), stamps)
+            counts[queue] = _parse(row, stamps)
     return counts
-
-
-def batches(queues: Sequence[QueueRef], size: int) -> Iterator[Sequence[QueueRef]]:
-    for first in range(0, len(queues), size):
-        yield queues[first : first + size]
 
 
 @lru_cache(maxsize=20_000)
@@ -51,39 +59,45 @@ def keys_of(queue: QueueRef) -> tuple[bytes, ...]:
     return tuple(start + suffix for suffix in SUFFIXES)
 
 
-def _ages(connection: Connection, batch: Sequence[QueueRef], rows: list[Reply]) -> list[list[int | None]]:
+def _ages(connection: Connection, batch: Sequence[QueueRef], rows: Sequence[list[Reply]]) -> list[Stamps]:
     """For each queue when the jobs at the ends of its waiting collections were created, None where unknown."""
-    ends = [items(items(row)[3]) for row in rows]
-    wanted = [base(queue) + job for queue, row in zip(batch, ends, strict=True) for job in blobs(row)]
-    stamps = iter(items(connection.run([script("timestamps").call(wanted)])[0]) if wanted else [])
-    return [[moment(next(stamps)) if isinstance(job, bytes) else None for job in row] for row in ends]
+    ends = [cast(list[bytes | None], row[_ENDS:]) for row in rows]
+    wanted = [base(queue) + job for queue, row in zip(batch, ends, strict=True) for job in row if job is not None]
+    if not wanted:
+        return [()] * len(rows)
+    stamps = iter(cast(list[int | None], items(connection.run([script("timestamps").call(wanted)])[0])))
+    return [[None if job is None else next(stamps) for job in row] for row in ends]
 
 
-def parse(row: list[Reply], stamps: Sequence[int | None]) -> Counts:
-    exists, depths, markers, _, meta = row
-    wait, paused_list, *others = items(depths)
-    wait_markers, paused_markers, active_markers = map(count, items(markers))
-    by_state = {state: depth for state, depth in zip(_OTHERS, others, strict=True) if isinstance(depth, int)}
-    if active_markers and State.ACTIVE in by_state:
-        by_state[State.ACTIVE] -= active_markers
-    in_wait, parked_list = max(count(wait) - wait_markers, 0), max(count(paused_list) - paused_markers, 0)
-    if wait is not None and paused_list is not None:
-        by_state[State.WAITING] = in_wait + parked_list
-    paused, version, concurrency, rate_max, duration = items(meta) or _NO_META
-    told = visible(blob(version) or b"")
+def _parse(row: list[Reply], stamps: Stamps) -> Counts:
+    # The script gives whole numbers or nothing here; this runs a thousand times for an overview.
+    depths = cast(list[int | None], row[1:8])
+    by_state = {state: depth for state, depth in zip(_STATES, depths, strict=True) if depth is not None}
+    parked = cast(int, row[8])
+    oldest = _oldest(stamps, by_state, parked) if stamps else None
+    if row[9] is None:
+        return Counts(by_state, paused=False, parked=parked, oldest=oldest, exists=row[0] == 1)
+    paused, version_field, *limits = items(row[9])
+    version = _version(blob(version_field) or b"")
+    concurrency, rate_max, rate_duration = (None if limit is None else integer(limit) for limit in limits)
     return Counts(
-        by_state=by_state,
+        by_state,
         paused=paused is not None,
-        parked=parked_list if parked_list and (paused is None or major(told) == 6) else 0,
-        oldest=_oldest(stamps, by_state, both=bool(parked_list and in_wait)),
-        version=told,
-        concurrency=integer(concurrency),
-        rate_max=integer(rate_max),
-        rate_duration_ms=integer(duration),
-        exists=bool(exists),
+        parked=parked if parked and (paused is None or major(version) == 6) else 0,
+        oldest=oldest,
+        version=version,
+        concurrency=concurrency,
+        rate_max=rate_max,
+        rate_duration_ms=rate_duration,
     )
 
 
+@lru_cache(maxsize=1000)
+def _version(raw: bytes) -> str:
+    return visible(raw)
+
+
+@lru_cache(maxsize=1000)
 def major(version: str) -> int | None:
     """The major of a `meta.version` such as "bullmq:6.7.0"; None for another product's or none."""
     product, _, number = version.partition(":")
@@ -91,13 +105,14 @@ def major(version: str) -> int | None:
     return int(first) if product == "bullmq" and first.isdecimal() and len(first) < 4 else None
 
 
-def _oldest(stamps: Sequence[int | None], by_state: Mapping[State, int], *, both: bool) -> Oldest | None:
+def _oldest(stamps: Stamps, by_state: Mapping[State, int], parked: int) -> Oldest | None:
     """The oldest of the jobs at the ends. Their order hides older ones where it is not that of creation."""
     known = [stamp for stamp in stamps if stamp is not None]
     if not known:
         return None
-    wait_tail, wait_head, paused_tail, paused_head = stamps[:4]
-    lifo = _older(wait_head, wait_tail) or _older(paused_head, paused_tail)
+    wait_tail, wait_head, parked_tail, parked_head = stamps[:4]
+    both = 0 < parked < by_state.get(State.WAITING, 0)
+    lifo = _older(wait_head, wait_tail) or _older(parked_head, parked_tail)
     return Oldest(min(known), at_least=both or lifo or bool(by_state.get(State.PRIORITIZED)))
 
 
