@@ -23,8 +23,9 @@ app.conf.update(settings.CELERY)
 app.conf.beat_schedule = {
     "scan-sources": {"task": "queues.tasks.scan_sources", "schedule": 30.0, "options": {"expires": 30}},
     "read-sources": {"task": "queues.tasks.read_sources", "schedule": 10.0, "options": {"expires": 10}},
+    "clear-sessions": {"task": "dashboard.tasks.clear_sessions", "schedule": 86400.0, "options": {"expires": 3600}},
 }
-app.autodiscover_tasks(["queues"])
+app.autodiscover_tasks(["queues", "dashboard"])
 
 
 @setup_logging.connect

@@ -100,7 +100,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = ENV.var_dir / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "dashboard.storage.StaticFiles"},
 }
 # WhiteNoise compares with the path that is left when the sub-path is gone.
 WHITENOISE_STATIC_PREFIX = "/static/"
