@@ -67,15 +67,21 @@ class Shop:
                     self.say("Redis answers again.")
                 return done
 
-    async def close(self, grace: float) -> None:
-        """Let running jobs finish for `grace` seconds, then leave the rest to be found as stalled."""
+    async def close(self, grace: float) -> bool:
+        """Let running jobs finish for `grace` seconds, then leave the rest to be found as stalled.
+
+        False when a worker of the library does not end at all, as happens while Redis is away.
+        """
         closing = [asyncio.ensure_future(worker.close()) for worker in self.workers]
         if closing:
             _, late = await asyncio.wait(closing, timeout=grace)
             if late:
                 forced = [asyncio.ensure_future(worker.close(force=True)) for worker in self.workers]
-                await asyncio.wait([*late, *forced], timeout=1)
+                _, late = await asyncio.wait([*late, *forced], timeout=1)
+                if late:
+                    return False
         await self.client.aclose()
+        return True
 
     def _went_away(self, error: Exception) -> None:
         if not self._away:

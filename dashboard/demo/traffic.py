@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import signal
+import sys
+import traceback
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NoReturn
 
 from dashboard.demo import crashy, marker, seeds
 from dashboard.demo.catalog import QUEUES, SHIPPING
@@ -82,15 +85,24 @@ async def _until_signal(url: str, say: Say, life: Callable[[Shop, Random], Corou
     shop = Shop(url, say)
     living = asyncio.create_task(life(shop, Random()))  # noqa: S311 - invented data, no secret
     stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((living, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if living.done():
-            living.result()
-    finally:
-        living.cancel()
-        stopping.cancel()
-        await asyncio.gather(living, stopping, return_exceptions=True)
-        await shop.close(GRACE_SECONDS)
+    await asyncio.wait((living, stopping), return_when=asyncio.FIRST_COMPLETED)
+    failure = living.exception() if living.done() else None
+    living.cancel()
+    stopping.cancel()
+    await asyncio.gather(living, stopping, return_exceptions=True)
+    if not await shop.close(GRACE_SECONDS):
+        _leave_at_once(failure)
+    if failure:
+        raise failure
+
+
+def _leave_at_once(failure: BaseException | None) -> NoReturn:
+    """End without the event loop's own farewell: a worker's `close` that is cancelled spins for ever (bullmq 3.4.4)."""
+    if failure:
+        traceback.print_exception(failure)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1 if failure else 0)
 
 
 async def _for_ever() -> None:

@@ -90,7 +90,8 @@ class Demo:
 
     def close(self) -> None:
         if self.process.poll() is None:
-            self.stop()
+            self.process.kill()
+            self.process.wait()
         self.redis.close()
 
 
@@ -309,6 +310,16 @@ def test_the_demo_waits_out_a_restart_of_its_redis(tmp_path: Path, start: Start,
 
     demo.until(lambda: demo.events("media.resize")["completed"] > before)
     assert demo.output.count("Redis does not answer") == 1
+    assert demo.stop() == 0
+
+
+def test_sigterm_ends_the_demo_while_its_redis_is_away(tmp_path: Path, start: Start, start_redis: StartRedis) -> None:
+    server = start_redis()
+    demo = start(server.url, "--crash-every", "0")
+    demo.seeded()
+    server.stop()
+    demo.until(lambda: "Redis does not answer" in demo.output)
+
     assert demo.stop() == 0
 
 
