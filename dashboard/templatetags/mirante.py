@@ -130,7 +130,8 @@ def shown(text: Text | None, limit: int = 200) -> str:
     """Text out of a queue in a cell: one line, secrets masked, cut at `limit` characters."""
     if text is None:
         return ""
-    line = " ".join(redaction.mask_text(text.value)[0].split())
+    masked, _hidden = redaction.mask_text(text.value, cut=Mark.CUT in text.marks)
+    line = " ".join(masked.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
@@ -202,10 +203,10 @@ def stretch_word(stretch: str) -> str:
 
 @register.filter
 def line(text: Text) -> str:
-    """A log line: secrets masked, cut ones say their true size."""
-    shown = payload.plain_text(Body(text.value.encode(), len(text.value.encode()))).value
-    return (
-        gettext("%(text)s … (%(size)s in all)") % {"text": shown, "size": words.size(text.size)}
-        if Mark.CUT in text.marks
-        else shown
-    )
+    """A log line: secrets masked, a cut one with its true size."""
+    raw = text.value.encode()
+    is_cut = Mark.CUT in text.marks
+    shown = payload.plain_text(Body(raw, text.size if is_cut else len(raw))).value
+    if not is_cut:
+        return shown
+    return gettext("%(text)s … (%(size)s in all)") % {"text": shown, "size": words.size(text.size)}
