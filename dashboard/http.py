@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template import Engine, RequestContext
 
 from queues.errors import (
     BadInput,
@@ -41,10 +42,22 @@ def page(
     target = getattr(request, "htmx", None) and request.htmx.target  # type: ignore[attr-defined]
     if target in fragments and not request.htmx.boosted:  # type: ignore[attr-defined]
         template = f"{template}#{target}"
-    response = render(request, template, context, status=status)
+    response = HttpResponse(_rendered(request, template, context), status=status)
     if fragments:
         response.headers["Vary"] = "HX-Request"
     return response
+
+
+def _rendered(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
+    """What Django's `render` puts into a response, with the memory free at once.
+
+    A context refers to itself: left alone, it keeps a job's megabytes until the garbage collector comes round.
+    """
+    made = RequestContext(request, dict(context))
+    try:
+        return Engine.get_default().get_template(template).render(made)
+    finally:
+        made.dicts.clear()
 
 
 class QueueErrorMiddleware:
