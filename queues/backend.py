@@ -60,7 +60,7 @@ class Backend(Protocol):
         """The workers of all queues, from one call."""
 
     def queue(self, queue: QueueRef) -> QueueInfo:
-        """What the page of one queue shows besides its jobs. Two round trips. NotFound when no key is left."""
+        """What the page of one queue shows besides its jobs. Three short calls. NotFound when no key is left."""
 
     def jobs(
         self,
@@ -74,7 +74,10 @@ class Backend(Protocol):
     ) -> JobPage:
         """A page of jobs of one state, or of completed and failed merged by the time they finished.
 
-        Reads small fields and lengths only. With `name` it looks at no more than 10,000 jobs a call.
+        Reads small fields and lengths only: one call for the ids, one for each 100 jobs, and a short one
+        for each field that is too long to be sent whole. `OLDEST` is the order in which jobs run
+        where they still have to (waiting, prioritized, delayed), `NEWEST` its reverse. `name` is any part of
+        a job's name in any case; with it no more than 10,000 jobs are looked at in a call, and `next` goes on there.
         BadInput for a cursor that is not one of ours; LimitExceeded for a size beyond 200.
         """
 
@@ -88,4 +91,4 @@ class Backend(Protocol):
         """The exact bytes of one field of the job. NotFound when there is none."""
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
-        """The job with this id in every queue that has one. One pipeline over the queues, no scan."""
+        """The job with this id in every queue that has one. One pipeline, no scan, at most 1,000 hits."""

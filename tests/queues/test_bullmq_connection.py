@@ -121,6 +121,22 @@ def test_an_acl_user_reads_and_what_is_refused_is_named(server: Server, store: r
     store.acl_deluser("part")
 
 
+def test_the_user_that_the_documentation_proposes_may_read_everything(server: Server, store: redis.Redis) -> None:
+    seed_queue(store, "shop", waiting=2, failed=1)
+    document = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text()
+    [line] = [line.split() for line in document.splitlines() if line.strip().startswith("ACL SETUSER")]
+    store.execute_command(*line)  # type: ignore[no-untyped-call]
+    reader = _reader(server.url.replace("//", f"//{line[2]}:{line[4].lstrip('>')}@"))
+    for call in CALLS.values():
+        call(reader)
+    assert reader.health().notes == ()
+    assert reader.workers().known
+    with pytest.raises(NotPermitted):
+        reader.connection.call("SET", "x", "y")
+    reader.connection.close()
+    store.acl_deluser(line[2])
+
+
 def test_a_database_that_does_not_exist_is_said_so(server: Server) -> None:
     with pytest.raises((Unreachable, Unsupported), match="has no database"):
         _reader(server.url.replace("/0", "/999")).health()

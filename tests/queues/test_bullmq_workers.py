@@ -93,6 +93,12 @@ def test_names_of_clients_are_read(name: bytes, expected: list[tuple[bytes, byte
         assert [(worker.address, worker.idle_s, worker.age_s) for worker in workers] == [("127.0.0.1:5", 2, 7)]
 
 
+def test_a_client_that_is_merely_named_like_a_queue_is_no_worker() -> None:
+    line = b"id=3 addr=127.0.0.1:5 name=orders age=7 idle=2 db=0 cmd=%b\n"
+    assert parse(line % b"get" + line % b"evalsha") == {}
+    assert len(parse(line % b"evalsha" + line % b"bzpopmin")[b"bull", b"orders"]) == 1
+
+
 def test_a_listing_of_odd_lines_is_read_without_failing() -> None:
     assert parse(b"") == {}
     assert parse(b"\r\n\n name\nid=1\nid=2 name=\xff\xfe age=x\nname==:=:w:=\n") is not None

@@ -22,7 +22,8 @@ _NODE = re.compile(rb"(?P<prefix>.+?):(?P<queue>(?:[A-Za-z0-9+/]{4})+|[A-Za-z0-9
 _PYTHON = re.compile(rb"(?:(?P<prefix>.+?):)?(?P<queue>[^:]+)(?::w:(?P<worker>.*))?")
 
 # A line holds some thirty figures, of which these matter; no value holds a space. There are thousands of lines.
-_FIGURES = re.compile(rb"(?:^| )(name|addr|idle|age)=([^ \r]*)")
+_FIGURES = re.compile(rb"(?:^| )(name|addr|idle|age|cmd)=([^ \r]*)")
+_WAITING = (b"bzpopmin", b"brpoplpush")
 
 Key = tuple[bytes, bytes]
 
@@ -44,13 +45,16 @@ def parse(listing: bytes) -> Mapping[Key, list[Worker]]:
     """
     found: dict[Key, list[Worker]] = defaultdict(list)
     pairs: dict[tuple[Key, str], list[Worker]] = defaultdict(list)
-    for client in _clients(listing):
+    clients = list(_clients(listing))
+    # Any program may have named its connection like a queue; one that has waited for jobs is a worker's.
+    waiting = {client.get(b"name") for client in clients if client.get(b"cmd") in _WAITING}
+    for client in clients:
         name = client.get(b"name", b"")
         if not name or name == CLIENT_NAME.encode():
             continue
         if node := _node(name):
             found[node[0]].append(_worker(node[1], client))
-        elif plain := _python(name):
+        elif (plain := _python(name)) and (b":" in name or name in waiting):
             worker = _worker(plain[1], client)
             pairs[plain[0], worker.name].append(worker)
     for (key, _name), connections in pairs.items():

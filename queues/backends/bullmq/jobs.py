@@ -62,7 +62,7 @@ def read(connection: Connection, job: JobRef) -> Job:
     fields.complete(connection, [key], [table], caps)
     known = Hash(table, missing=found.kind == b"none")
     lock_ms = ttl if isinstance(ttl, int) and ttl >= 0 else None
-    state, note = membership.judged(found, locked=lock_ms is not None, started=known.get(b"processedOn") is not None)
+    state, note = membership.judged(found, locked=lock_ms is not None)
     if known.missing:
         note = _("The list holds this id, but the job itself is gone.")
     parts = row(job, state or State.WAITING, known, score=found.score)
@@ -105,10 +105,10 @@ def _job(job: JobRef, parts: JobRow, known: Hash) -> Job:
 def _refuse_what_is_no_job(job: JobRef, found: Membership, table: Mapping[bytes, Field]) -> None:
     """A queue's own keys have names that could be ids: `wait`, `meta`, `repeat:<scheduler>`."""
     if found.kind == b"none":
-        if not found.states and not found.unsure:
+        if not found.states:
             raise NotFound(_("There is no job %(id)s in %(queue)s.") % _names(job))
     elif not found.is_hash or not (looks_like_a_job(job, table) or found.states):
-        raise NotFound(_("%(id)s is one of the own keys of %(queue)s, not a job.") % _names(job))
+        raise NotFound(_("%(id)s is not a job: this key of %(queue)s holds something else.") % _names(job))
 
 
 def looks_like_a_job(job: JobRef, table: Mapping[bytes, Field]) -> bool:

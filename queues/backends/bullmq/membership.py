@@ -15,7 +15,8 @@ from queues.types import JobRef, State
 
 # Entries looked at from each end of a list. LPOS over 50,000 takes about a millisecond.
 BOUND = 50_000
-BOUND_OF_MANY = 1_000
+BOUND_OF_MANY = 5_000
+FEW = 10
 
 _LISTS = (State.ACTIVE, State.WAITING, State.WAITING)
 _SUFFIXES = (*ZSETS.values(), b"active", b"wait", b"paused")
@@ -60,11 +61,12 @@ def parse(reply: Reply) -> Membership:
 
 
 def read_many(connection: Connection, jobs: Sequence[JobRef]) -> list[Membership]:
-    """The membership of many jobs in one pipeline, looking at 1,000 entries from each end of a list."""
-    return [parse(reply) for reply in connection.run([command(job, bound=BOUND_OF_MANY) for job in jobs])]
+    """The membership of many jobs in one pipeline. Of a long list it looks at 5,000 entries from each end only."""
+    bound = BOUND if len(jobs) <= FEW else BOUND_OF_MANY
+    return [parse(reply) for reply in connection.run([command(job, bound=bound) for job in jobs])]
 
 
-def judged(found: Membership, *, locked: bool, started: bool) -> tuple[State | None, str]:
+def judged(found: Membership, *, locked: bool) -> tuple[State | None, str]:
     """The state to show, and a sentence where it is inferred or odd."""
     if len(found.states) > 1:
         names = ", ".join(found.states)
@@ -73,8 +75,5 @@ def judged(found: Membership, *, locked: bool, started: bool) -> tuple[State | N
         return found.state, ""
     if not found.unsure:
         return None, _("This job stands in no list: no worker will take it, and no page lists it.")
-    inferred = State.ACTIVE if State.ACTIVE in found.unsure and (locked or started) else found.unsure[-1]
-    return (
-        State.WAITING if State.WAITING in found.unsure and not locked else inferred,
-        _("The list is too long to look through: the state is judged from what else is known of the job."),
-    )
+    likely = State.ACTIVE if locked or State.WAITING not in found.unsure else State.WAITING
+    return likely, _("The list is too long to look through: the state is judged from what else is known of the job.")
