@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -19,6 +20,8 @@ Processor: TypeAlias = Callable[[Any, str], Awaitable[Any]]
 
 OUTAGES: tuple[type[Exception], ...] = (RedisConnectionError, RedisTimeoutError, OSError)
 RETRY_SECONDS = 1.0
+# An overloaded worker reports many lost locks at once; one line tells as much.
+QUIET_SECONDS = 10.0
 # The library blocks for up to 10 s at a time, twice what redis-py allows a read by default: without more
 # patience each idle worker would take its own waiting for an outage.
 SOCKET_SECONDS = "30"
@@ -31,6 +34,8 @@ class Shop:
         self._url = _patient(url)
         self.say = say
         self._away = False
+        self._said = float("-inf")
+        self.closing = False
         first = next(iter(QUEUES.values()))
         self._first = Queue(first.name, {"connection": self._url, "defaultJobOptions": first.options})
         self.client: Any = self._first.client
@@ -59,6 +64,8 @@ class Shop:
             try:
                 done = await action()
             except OUTAGES as error:
+                if self.closing:
+                    raise
                 self._went_away(error)
                 await asyncio.sleep(RETRY_SECONDS)
             else:
@@ -67,21 +74,15 @@ class Shop:
                     self.say("Redis answers again.")
                 return done
 
-    async def close(self, grace: float) -> bool:
-        """Let running jobs finish for `grace` seconds, then leave the rest to be found as stalled.
-
-        False when a worker of the library does not end at all, as happens while Redis is away.
-        """
+    async def close(self, grace: float) -> None:
+        """Let running jobs finish for `grace` seconds, then leave the rest to be found as stalled."""
         closing = [asyncio.ensure_future(worker.close()) for worker in self.workers]
         if closing:
             _, late = await asyncio.wait(closing, timeout=grace)
             if late:
                 forced = [asyncio.ensure_future(worker.close(force=True)) for worker in self.workers]
-                _, late = await asyncio.wait([*late, *forced], timeout=1)
-                if late:
-                    return False
+                await asyncio.wait([*late, *forced], timeout=1)
         await self.client.aclose()
-        return True
 
     def _went_away(self, error: Exception) -> None:
         if not self._away:
@@ -91,7 +92,8 @@ class Shop:
     def _worker_error(self, error: Exception, *_job: Any) -> None:
         if isinstance(error, OUTAGES):
             self._went_away(error)
-        elif not self._away:
+        elif not self._away and time.monotonic() - self._said > QUIET_SECONDS:
+            self._said = time.monotonic()
             self.say(f"A worker reports: {error}")
 
 

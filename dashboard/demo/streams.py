@@ -50,14 +50,14 @@ class Stream:
     jobs: int = 1
 
     async def run(self, shop: Shop, rng: Random, rate: float) -> None:
-        """Add for ever, at random moments, while there is room."""
+        """Add at random moments, while there is room, until the shop closes."""
         room = Room(shop, self.queue)
 
         async def once() -> None:
             if await room.take(self.jobs):
                 await self.add(shop, rng)
 
-        while True:
+        while not shop.closing:
             await asyncio.sleep(rng.expovariate(self.per_second * rate))
             await shop.persist(once)
 

@@ -22,6 +22,7 @@ from dashboard.demo.shop import Say, Shop
 from dashboard.demo.streams import STREAMS
 
 GRACE_SECONDS = 2.0
+CANCEL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -87,17 +88,22 @@ async def _until_signal(url: str, say: Say, life: Callable[[Shop, Random], Corou
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((living, stopping), return_when=asyncio.FIRST_COMPLETED)
     failure = living.exception() if living.done() else None
+    shop.closing = True
     living.cancel()
     stopping.cancel()
-    await asyncio.gather(living, stopping, return_exceptions=True)
-    if not await shop.close(GRACE_SECONDS):
-        _leave_at_once(failure)
+    await asyncio.wait((living, stopping), timeout=CANCEL_SECONDS)
+    await shop.close(GRACE_SECONDS)
+    if shop.workers:
+        _leave(failure)
     if failure:
         raise failure
 
 
-def _leave_at_once(failure: BaseException | None) -> NoReturn:
-    """End without the event loop's own farewell: a worker's `close` that is cancelled spins for ever (bullmq 3.4.4)."""
+def _leave(failure: BaseException | None) -> NoReturn:
+    """End without `asyncio.run`'s farewell, which waits without end for every task that it has cancelled.
+
+    A cancellation can get lost: in Python 3.11's `wait_for`, which redis-py calls for each command that it sends.
+    """
     if failure:
         traceback.print_exception(failure)
     sys.stdout.flush()

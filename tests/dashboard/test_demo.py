@@ -239,6 +239,13 @@ def test_sigterm_ends_the_demo_with_code_0_and_leaves_no_process(databases: Iter
     assert "Traceback" not in demo.output
 
 
+def test_sigterm_ends_an_overloaded_demo(databases: Iterator[str], start: Start) -> None:
+    demo = start(next(databases), "--rate", "50", "--crash-every", "0")
+    demo.until(lambda: demo.events("media.resize")["added"] > 100)
+
+    assert demo.stop() == 0, demo.output
+
+
 def test_a_killed_demo_takes_its_fragile_worker_along(databases: Iterator[str], start: Start) -> None:
     demo = start(next(databases))
     child = demo.fragile_worker()
