@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,8 +10,8 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from dashboard import words
 from dashboard.charts import bar
@@ -115,9 +116,10 @@ def row(reading: QueueReading, verdict: Verdict, scale: int) -> Row:
     counts = reading.counts
     numbers = {state: counts[state] if counts else None for state in State}
     parts = [(_bar_name(state, reading), number or 0) for state, number in numbers.items() if state in IN_BAR]
-    told = ", ".join(f"{number:,} {words.STATE_WORDS[state]}" for state, number in numbers.items() if number)
+    said, heads = _state_words(get_language() or "")
+    told = ", ".join(f"{number:,} {said[state]}" for state, number in numbers.items() if number)
     drawn = bar(parts, told or _("no jobs"), scale) if counts else ""
-    cells = [_cell(state, number, str(label(state))) for state, number in numbers.items()]
+    cells = [_cell(state, number, heads[state]) for state, number in numbers.items()]
     return Row(reading, verdict, drawn, format_html("{}" * len(cells), *cells))
 
 
@@ -126,9 +128,15 @@ def label(state: State) -> Promise | str:
     return SHORT.get(state) or words.STATE_WORDS[state]
 
 
+@lru_cache(maxsize=32)
+def _state_words(language: str) -> tuple[Mapping[State, str], Mapping[State, str]]:
+    """States in the running text and in the heads of the columns, translated once and not for each row."""
+    return {state: str(words.STATE_WORDS[state]) for state in State}, {state: str(label(state)) for state in State}
+
+
 def size(reading: QueueReading) -> int:
     """The jobs that a row's bar stands for."""
-    return sum(reading.counts[state] or 0 for state in IN_BAR) if reading.counts else 0
+    return sum(number for state, number in reading.counts.by_state.items() if state in IN_BAR) if reading.counts else 0
 
 
 def _bar_name(state: State, reading: QueueReading) -> str:
