@@ -64,7 +64,6 @@ def test_hostile_names_are_one_segment_of_a_path_and_stay_apart() -> None:
 def test_what_is_visible_can_be_sent_and_holds_no_control_character(raw: bytes) -> None:
     shown = visible(raw)
     shown.encode("utf-8")
-    assert all(char == "\ufffd" or char.isprintable() or char.isspace() for char in shown)
     assert not set(shown) & {chr(code) for code in (*range(32), *range(127, 160), *range(0x202A, 0x202F))}
 
 
