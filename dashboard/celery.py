@@ -15,7 +15,7 @@ from dashboard import broker
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 # What root could lose by a message is lost with pickle only; the image and the documented units run as a user.
-warnings.filterwarnings("ignore", message="You're running the worker with superuser", category=RuntimeWarning)
+warnings.filterwarnings("ignore", message="You're running the worker with superuser")
 
 app = Celery("mirante", set_as_current=True)
 app.conf.update(settings.CELERY)

@@ -29,8 +29,8 @@ class FirstAdmin:
     note: str
 
 
-def ensure(*, var_dir: Path, wanted: str | None) -> FirstAdmin:
-    """Make the superuser where no admin is. A password that somebody has changed is never reset."""
+def ensure(*, var_dir: Path, wanted: str | None) -> FirstAdmin | None:
+    """Make the superuser where no admin is; None where others are. A password that somebody has changed stays."""
     file = var_dir / FILE
     with transaction.atomic():
         if not users.active_admins().exists():
@@ -38,7 +38,7 @@ def ensure(*, var_dir: Path, wanted: str | None) -> FirstAdmin:
             _make(password)
     user = User.objects.filter(username=NAME, is_active=True).first()
     if user is None:
-        return FirstAdmin(None, "sign in with a user of yours: there is no active user “admin”")
+        return None
     if wanted is not None:
         if user.check_password(wanted):
             return FirstAdmin(None, "the one in MIRANTE_ADMIN_PASSWORD")

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.django_db
 
 def test_a_password_is_made_once_kept_for_its_owner_and_shown_again(tmp_path: Path) -> None:
     first = ensure(var_dir=tmp_path, wanted=None)
-    assert first.password is not None
+    assert first
+    assert first.password
     assert ensure(var_dir=tmp_path, wanted=None) == first
     assert stat.S_IMODE((tmp_path / first_admin.FILE).stat().st_mode) == 0o600
     user = User.objects.get(username="admin")
@@ -28,13 +29,16 @@ def test_a_changed_password_is_neither_reset_nor_shown(tmp_path: Path) -> None:
     user.set_password("my own secret")
     user.save()
     for wanted in (None, "another of eight"):
-        assert ensure(var_dir=tmp_path, wanted=wanted).password is None
+        admin = ensure(var_dir=tmp_path, wanted=wanted)
+        assert admin
+        assert admin.password is None
         user.refresh_from_db()
         assert user.check_password("my own secret")
 
 
 def test_a_given_password_is_used_and_not_written_to_a_file(tmp_path: Path) -> None:
     admin = ensure(var_dir=tmp_path, wanted="correct horse battery")
+    assert admin
     assert (admin.password, admin.note) == (None, "the one in MIRANTE_ADMIN_PASSWORD")
     assert User.objects.get(username="admin").check_password("correct horse battery")
     assert list(tmp_path.iterdir()) == []
@@ -48,8 +52,7 @@ def test_a_weak_password_is_refused_and_no_user_made(tmp_path: Path) -> None:
 
 def test_where_another_admin_is_no_user_is_made(tmp_path: Path) -> None:
     User.objects.create_superuser("ana", password="something long")
-    admin = ensure(var_dir=tmp_path, wanted=None)
-    assert admin.password is None
+    assert ensure(var_dir=tmp_path, wanted=None) is None
     assert not User.objects.filter(username="admin").exists()
 
 

@@ -53,6 +53,7 @@ def test_it_comes_up_with_nothing_configured_and_sigterm_ends_all_of_it(start: S
     status, body, _ = get(f"{address}healthz", Host="localhost")
     assert (status, '"database": "ok"' in body) == (200, True)
     assert len(admin_password(up)) > 16
+    assert "superuser privileges" not in up.output
     for name in ("secret-key", "admin-password", "mirante.sqlite3"):
         assert stat.S_IMODE((up.var_dir / name).stat().st_mode) == 0o600
     running = up.by_name()

@@ -74,7 +74,7 @@ class Command(BaseCommand):
         self,
         env: Environment,
         programs: list[Program],
-        admin: FirstAdmin,
+        admin: FirstAdmin | None,
         embedded: EmbeddedValkey | None,
         *,
         port: int,
@@ -107,19 +107,19 @@ def _passwords(env: Environment, embedded: EmbeddedValkey | None) -> list[str]:
     return [secret for password in found for secret in (password, unquote(password))]
 
 
-def _banner(env: Environment, admin: FirstAdmin, *, port: int) -> list[str]:
+def _banner(env: Environment, admin: FirstAdmin | None, *, port: int) -> list[str]:
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.bind, f"[{env.bind}]" if ":" in env.bind else env.bind)  # noqa: S104
     local = f"http://{host}:{port}{env.path_prefix}/"
     public = f"{env.base_url.origin}{env.base_url.path}/" if env.base_url else local
     behind = f"  (here: {local})" if public != local else ""
+    return ["", f"  Mirante is ready:  {public}{behind}", *_sign_in(admin), ""]
+
+
+def _sign_in(admin: FirstAdmin | None) -> list[str]:
+    if admin is None:
+        return [f"  User:              one of yours: there is no active “{first_admin.NAME}”"]
     password = f"{admin.password}  ({admin.note})" if admin.password else admin.note
-    return [
-        "",
-        f"  Mirante is ready:  {public}{behind}",
-        "  User:              admin",
-        f"  Password:          {password}",
-        "",
-    ]
+    return [f"  User:              {first_admin.NAME}", f"  Password:          {password}"]
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
