@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import platform
@@ -59,6 +60,8 @@ def _prepare_django() -> None:
     django.setup()
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
+    gc.collect()
+    gc.freeze()  # as the web process does
 
 
 def _machine() -> str:

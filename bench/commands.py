@@ -47,14 +47,17 @@ def _pages(stage: Stage) -> list[tuple[World, str, str]]:
 def _sent(stage: Stage, world: World, path: str) -> tuple[Counter[str], Counter[str]]:
     """By name: the commands that reached the server, and those that scripts called inside it."""
     with world.client.monitor() as monitor:  # type: ignore[no-untyped-call]
+        marks = [os.urandom(8).hex(), os.urandom(8).hex()]
+        world.client.echo(marks[0])
         before = backend(world.config.name).commands_sent
         stage.get(path)
         counted = backend(world.config.name).commands_sent - before
-        mark = os.urandom(8).hex()
-        world.client.echo(mark)
+        world.client.echo(marks[1])
+        lines = iter(monitor.connection.read_response, None)
+        list(_until(lines, marks[0].encode()))
         sent: Counter[str] = Counter()
         inside: Counter[str] = Counter()
-        for address, command in _until(iter(monitor.connection.read_response, None), mark.encode()):
+        for address, command in _until(lines, marks[1].encode()):
             (inside if address == "lua" else sent)[command] += 1
     if sent.total() != counted:
         raise RuntimeError(f"{path}: the server saw {sent.total()} commands, ours counted {counted}")

@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 import redis
 
 from bench.measure import in_turn
-from bench.report import Row, Table, compared
+from bench.report import Row, Table, compared, limited
+from bench.scripts import READ_LIMIT_MS
 from bench.stage import Stage, World
 from queues.backends.bullmq.reader import BullMQ
 from queues.backends.bullmq.replies import Command, Reply
 from queues.registry import backend
+
+CALLS = 50
 
 
 def run(stage: Stage) -> list[Table]:
@@ -36,6 +39,8 @@ def run(stage: Stage) -> list[Table]:
             floor=f"{times['floor'].cpu:.1f} ms",
         ),
     ]
+    calls = _recorded(world)
+    rows += [_held(world, calls[0], "counts"), _held(world, calls[1], "timestamps")]
     note = (
         f"{len(refs):,} queues. Floor: the same EVALSHA calls by redis-py with the keys already at hand, replies not "
         "looked at; for workers the bytes of CLIENT LIST."
@@ -68,6 +73,20 @@ def _recorded(world: World) -> list[Command]:
     reader.counts(world.refs)
     reader.connection.close()
     return sent
+
+
+def _held(world: World, command: Command, name: str) -> Row:
+    """For how long one call of a script holds the server's processor, whatever else the machine does."""
+    began = _processor_ms(world)
+    for _ in range(CALLS):
+        world.client.execute_command(*command)  # type: ignore[no-untyped-call]
+    took = (_processor_ms(world) - began) / CALLS
+    return limited(f"one call of the script {name}, the server's processor time", took, "ms", most=READ_LIMIT_MS)
+
+
+def _processor_ms(world: World) -> float:
+    told = world.client.info("cpu")
+    return 1000 * (float(told["used_cpu_user_main_thread"]) + float(told["used_cpu_sys_main_thread"]))
 
 
 def bare_workers(client: redis.Redis) -> Callable[[], object]:
