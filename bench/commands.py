@@ -59,8 +59,8 @@ def _sent(stage: Stage, world: World, path: str) -> tuple[Counter[str], Counter[
         inside: Counter[str] = Counter()
         for address, command in _until(lines, marks[1].encode()):
             (inside if address == "lua" else sent)[command] += 1
-    if sent.total() != counted:
-        raise RuntimeError(f"{path}: the server saw {sent.total()} commands, ours counted {counted}")
+    if hidden := counted - sent.total():
+        sent["CLIENT or CONFIG"] = hidden  # MONITOR hides what is for administrators
     return sent, inside
 
 
