@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Mapping
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import Engine, RequestContext
+from django_htmx.middleware import HtmxDetails
 
 from queues.errors import (
     BadInput,
     LimitExceeded,
     NotFound,
     NotPermitted,
+    OutOfMemory,
     QueueError,
     Unreachable,
     Unsupported,
@@ -26,6 +28,7 @@ STATUS: Mapping[type[QueueError], int] = {
     LimitExceeded: 422,
     Unsupported: 422,
     NotPermitted: 503,
+    OutOfMemory: 503,
     Unreachable: 503,
 }
 
@@ -38,14 +41,19 @@ def page(
     fragments: Collection[str] = (),
     status: int = 200,
 ) -> HttpResponse:
-    """The whole page, or the one fragment that htmx asks for: a partial named like the target's id."""
-    target = getattr(request, "htmx", None) and request.htmx.target  # type: ignore[attr-defined]
-    if target in fragments and not request.htmx.boosted:  # type: ignore[attr-defined]
-        template = f"{template}#{target}"
-    response = HttpResponse(_rendered(request, template, context), status=status)
-    if fragments:
-        response.headers["Vary"] = "HX-Request"
-    return response
+    """The whole page, or the one of its `fragments` that htmx asks for: a partial named like the target's id."""
+    for name in fragments:
+        if asks_for(request, name):
+            template = f"{template}#{name}"
+    return HttpResponse(_rendered(request, template, context), status=status)
+
+
+def asks_for(request: HttpRequest, fragment: str) -> bool:
+    """Whether htmx asks for this fragment alone. Its name is the target's id, or the beginning of it."""
+    htmx: HtmxDetails | None = getattr(request, "htmx", None)
+    if not htmx or htmx.boosted or not htmx.target:
+        return False
+    return htmx.target == fragment or htmx.target.startswith(f"{fragment}-")
 
 
 def _rendered(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:

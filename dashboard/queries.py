@@ -11,10 +11,12 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.backend import PAGE_SIZES
 from queues.listing import Sorting
-from queues.types import Order, State
+from queues.types import Counts, Order, State
 
 FINISHED = "finished"  # completed and failed together, by the time they finished
 DEFAULT_SIZE = 50
+# What an operator looks for first, when no state was asked for.
+FIRST_OPENED = (State.FAILED, State.ACTIVE, State.WAITING, State.PRIORITIZED, State.DELAYED, State.WAITING_CHILDREN)
 RUN_NEXT = (State.DELAYED, State.PRIORITIZED)
 # How the two ends of a list are called where "newest" and "oldest" would mislead.
 ENDS: dict[State | None, tuple[Promise, Promise]] = {
@@ -44,6 +46,11 @@ class JobsQuery:
         self.size = int(size) if size in {str(allowed) for allowed in PAGE_SIZES} else DEFAULT_SIZE
         self.cursor = params.get("cursor", "")
         self.name = params.get("name", "").strip()
+
+    def open_on(self, counts: Counts) -> None:
+        """Where no state was asked for, take the first that holds jobs."""
+        if self.state is None:
+            self.state = next((state for state in FIRST_OPENED if counts[state]), State.COMPLETED)
 
     @property
     def order(self) -> Order:

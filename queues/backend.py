@@ -28,6 +28,7 @@ from queues.types import (
 
 PAGE_SIZES = (20, 50, 100, 200)
 BODY_CAP = 256 * 1024  # bytes of a body that a page shows
+DOWNLOAD_CAP = 128 * 1024 * 1024  # bytes of one field that can be downloaded
 LOG_PAGE = 100  # lines
 
 
@@ -88,7 +89,7 @@ class Backend(Protocol):
         """A page of log lines from number `first` (from 1); the last page when it is None."""
 
     def body(self, job: JobRef, name: bytes) -> bytes:
-        """The exact bytes of one field of the job. NotFound when there is none."""
+        """The exact bytes of one field of the job. NotFound when there is none, LimitExceeded beyond `DOWNLOAD_CAP`."""
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         """The job with this id in every queue that has one. One pipeline, no scan, at most 1,000 hits."""

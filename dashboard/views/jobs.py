@@ -6,12 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from dashboard.access import requires
+from dashboard.access import record, requires
 from dashboard.http import page
 from dashboard.jobs import JobView
 from dashboard.words import now_ms
 from queues import readings
 from queues.errors import BadInput
+from queues.names import visible
 from queues.types import JobRef, QueueRef
 
 
@@ -54,6 +55,7 @@ def field(request: HttpRequest, source: str, queue: str, job: bytes, field: byte
     ref = JobRef(QueueRef.from_slug(source, queue), job)
     with readings.watched(source) as reader:
         raw = reader.body(ref, field)
+    record(request, "downloaded the exact bytes", queue=f"{source}/{queue}", job=ref.slug, field=visible(field))
     response = HttpResponse(raw, content_type="application/octet-stream")
     response.headers["Content-Disposition"] = f'attachment; filename="{_filename(ref, field)}"'
     return response

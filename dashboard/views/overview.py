@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard import rows as table
 from dashboard import words
-from dashboard.http import page
+from dashboard.http import asks_for, page
 from dashboard.queries import QueuesQuery
 from queues import attention, listing, readings
 from queues.listing import Sorting, SortKey
@@ -40,8 +40,7 @@ class Total:
 
     state: State
     label: object
-    sum: int
-    text: str
+    number: int | None
     note: str
 
 
@@ -71,8 +70,8 @@ def overview(request: HttpRequest) -> HttpResponse:
         "columns": _columns(query),
         "several": len(sources) > 1 and not query.source,
     }
-    if query.after and request.htmx:  # type: ignore[attr-defined]
-        return page(request, "overview/overview.html#rows", context)
+    if asks_for(request, "rows"):
+        return page(request, "overview/overview.html", context, fragments=("rows",))
     unread = [reading for reading in found if not reading.live]
     judged = [(row.ref, row.verdict) for row in listed]
     context |= {
@@ -82,6 +81,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "lede": attention.lede(found, judged),
         "totals": _totals(listing.totals(listed)),
         "total": len(listed),
+        "looking": any(reading.live and not reading.scan.finished_at for reading in found),
         "matching": len(chosen),
         "states": tuple(State),
         "stale_at": unread[0].read_at if len(unread) == len(found) and unread else None,
@@ -97,23 +97,20 @@ def _paged(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[tabl
 
 
 def _grouped(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[table.Row], str, int]:
-    """Whole groups in the order of their first rows, until a page is full; the cursor counts groups."""
+    """Groups one after the other, in the order of their first rows; the cursor counts rows."""
     names = listing.groups([row.ref for row in chosen])
     grouped: dict[str, list[listing.Row]] = {}
     for row in listing.sort(chosen, query.sorting):
         grouped.setdefault(names[row.ref], []).append(row)
-    ordered = [(name or _("no group"), members) for name, members in grouped.items()]
+    heads = {id(members[0]): (name or _("no group"), len(members)) for name, members in grouped.items()}
+    ordered = [row for members in grouped.values() for row in members]
     start = int(query.after) if query.after.isascii() and query.after.isdigit() else 0
-    shown: list[table.Row] = []
-    for name, members in ordered[start:]:
-        if len(shown) >= PAGE:
-            break
-        made = _rows(members, chosen)
-        made[0].heading, made[0].members = name, len(members)
-        shown += made
-        start += 1
-    left = sum(len(members) for _name, members in ordered[start:])
-    return shown, str(start) if left else "", left
+    part = ordered[start : start + PAGE]
+    shown = _rows(part, chosen)
+    for row, made in zip(part, shown, strict=True):
+        made.heading, made.members = heads.get(id(row), ("", 0))
+    left = max(0, len(ordered) - start - len(part))
+    return shown, str(start + len(part)) if left else "", left
 
 
 def _rows(part: Sequence[listing.Row], chosen: Sequence[listing.Row]) -> list[table.Row]:
@@ -149,14 +146,17 @@ def _totals(totals: listing.Totals) -> list[Total]:
 
 def _total(state: State, total: listing.Sum, note: str) -> Total:
     if not total.known and total.total:
-        return Total(state, table.label(state), total.number, words.NONE, _("not known"))
+        return Total(state, table.label(state), None, _("not known"))
     if not total.complete:
-        note = _("of %(known)s of %(total)s queues") % {"known": total.known, "total": total.total}
-    return Total(state, table.label(state), total.number, words.number(total.number), note)
+        note = _("counted in %(known)s of %(total)s queues") % {"known": total.known, "total": total.total}
+    return Total(state, table.label(state), total.number, note)
 
 
 def _workers(total: listing.Sum) -> str:
-    return _("%(n)s workers connected") % {"n": words.number(total.number)} if total.complete else _("workers unknown")
+    if not total.complete:
+        return _("workers unknown")
+    text = ngettext("%(n)s worker connected", "%(n)s workers connected", total.number)
+    return text % {"n": words.number(total.number)}
 
 
 def _paused(count: int) -> str:

@@ -14,12 +14,10 @@ from dashboard.http import page
 from dashboard.queries import JobsQuery
 from queues import attention, discovery, readings
 from queues.backend import Backend
-from queues.errors import NotFound, Unreachable
-from queues.types import JobPage, QueueInfo, QueueRef, State, Workers
+from queues.errors import NotFound, Unreachable, Unsupported
+from queues.types import JobPage, QueueRef, State
 
 TABS = tuple(State)
-# What an operator looks for first, when no state was asked for.
-FIRST_OPENED = (State.FAILED, State.ACTIVE, State.WAITING, State.PRIORITIZED, State.DELAYED, State.WAITING_CHILDREN)
 
 
 @require_safe
@@ -31,22 +29,23 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
     context: dict[str, object] = {"ref": ref, "query": query, "known": known, "source": source, "tabs": TABS}
     try:
         with readings.watched(source) as reader:
-            info, jobs, workers = _read(reader, ref, query)
+            info, workers = reader.queue(ref), reader.workers()
+            query.open_on(info.counts)
+            jobs = _jobs(reader, ref, query)
     except Unreachable as outage:
-        context |= {"outage": outage, "state": query.state or State.FAILED}
-        return page(request, "queues/queue.html", context, fragments=("jobs",), status=503)
+        return page(request, "queues/queue.html", context | {"outage": outage}, status=503)
     except NotFound as gone:
         if known is None:
             raise
-        context |= {"gone": gone, "state": query.state or State.FAILED}
-        return page(request, "queues/queue.html", context, fragments=("jobs",), status=404)
+        return page(request, "queues/queue.html", context | {"gone": gone}, status=404)
     among = readings.names(source)
     held = workers.of(ref)
     number = None if held is None else len(held)
     context |= {
         "info": info,
         "counts": info.counts,
-        "jobs": jobs,
+        "jobs": jobs if isinstance(jobs, JobPage) else None,
+        "unreadable": jobs if isinstance(jobs, Unsupported) else None,
         "state": query.state,
         "columns": columns(query),
         "workers": None if held is None else sorted(held, key=lambda worker: (worker.name, worker.address)),
@@ -56,15 +55,15 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
         "origin": attention.dead_letters_of(ref, among),
         "read_at": readings.now(),
     }
-    return page(request, "queues/queue.html", context, fragments=("jobs",))
+    return page(request, "queues/queue.html", context)
 
 
-def _read(reader: Backend, ref: QueueRef, query: JobsQuery) -> tuple[QueueInfo, JobPage, Workers]:
-    info = reader.queue(ref)
-    if query.state is None:
-        query.state = next((state for state in FIRST_OPENED if info.counts[state]), State.COMPLETED)
-    jobs = reader.jobs(ref, query.states, size=query.size, order=query.order, cursor=query.cursor, name=query.name)
-    return info, jobs, reader.workers()
+def _jobs(reader: Backend, ref: QueueRef, query: JobsQuery) -> JobPage | Unsupported:
+    """The page of jobs that was asked for; the reason where another program keeps something else in its place."""
+    try:
+        return reader.jobs(ref, query.states, size=query.size, order=query.order, cursor=query.cursor, name=query.name)
+    except Unsupported as reason:
+        return reason
 
 
 @require_POST

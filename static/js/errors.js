@@ -1,16 +1,18 @@
 // A fragment that could not be had: say so where it was asked for, and never swap a whole page into a cell.
-document.addEventListener("htmx:beforeSwap", (event) => {
-  const { xhr } = event.detail;
-  const page = /^\s*<!doctype/i.test(xhr.responseText);
-  if (page && event.detail.target !== document.body) {
-    event.detail.shouldSwap = false;
-    location.reload();
-  }
-});
-document.addEventListener("htmx:sendError", (event) => {
+const say = (target, text) => {
   const note = document.createElement("p");
   note.className = "msg";
   note.setAttribute("role", "alert");
-  note.textContent = document.body.dataset.offline || "Mirante does not answer. Reload to try again.";
-  event.detail.target.replaceChildren(note);
+  note.textContent = text;
+  target.replaceChildren(note);
+};
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr, target } = event.detail;
+  const { notFragment } = document.body.dataset;
+  if (event.detail.isError && /^\s*<!doctype/i.test(xhr.responseText)) {
+    event.detail.shouldSwap = false;
+    say(target, notFragment);
+  }
 });
+document.addEventListener("htmx:sendError", (event) => say(event.detail.target, document.body.dataset.offline));

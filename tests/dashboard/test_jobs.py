@@ -97,6 +97,20 @@ def test_an_admin_downloads_the_exact_bytes(mail: QueueRef, valkey: redis.Redis)
     assert admin.get("/queues/main/mail/jobs/7/fields/nosuch/").status_code == 404
 
 
+def test_a_download_is_recorded_and_has_a_bound(
+    mail: QueueRef, valkey: redis.Redis, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(valkey, mail, data="x" * 3_000_000)
+    admin = as_role("admin")
+    with caplog.at_level("INFO", "mirante.audit"):
+        admin.get("/queues/main/mail/jobs/7/fields/data/")
+    assert "downloaded the exact bytes" in caplog.text
+    monkeypatch.setattr("queues.backends.bullmq.jobs.DOWNLOAD_CAP", 2_000_000)
+    response = admin.get("/queues/main/mail/jobs/7/fields/data/")
+    assert response.status_code == 422
+    assert "can be downloaded at once" in Page(response).text
+
+
 @pytest.mark.parametrize("role", ["viewer", "operator"])
 def test_the_exact_bytes_are_for_admins_only(mail: QueueRef, valkey: redis.Redis, role: str) -> None:
     put(valkey, mail, data='{"password":"hunter2"}')

@@ -65,7 +65,7 @@ def test_scrolling_shows_every_queue_once(viewer: Client, source: SourceConfig, 
     seen, more = page.rows("data-queue"), link(page, "next")
     assert len(seen) == 100
     while more:
-        page = Page(viewer.get(f"/{more}", headers={"HX-Request": "true"}))
+        page = Page(viewer.get(f"/{more}", headers={"HX-Request": "true", "HX-Target": "rows-more"}))
         assert "<html" not in page.source
         seen += page.rows("data-queue")
         more = link(page, "next")
@@ -97,18 +97,29 @@ def test_a_filter_that_hides_all_says_so_and_offers_the_way_back(
 ) -> None:
     seed_queue(valkey, "mail", waiting=1)
     discovery.scan("main")
-    assert "None of 1 queues has this in its name" in Page(viewer.get("/?name=zzz")).text
+    assert "The one queue there is has no such name" in Page(viewer.get("/?name=zzz")).text
 
 
 def test_queues_are_grouped_by_what_stands_before_the_first_separator(
     viewer: Client, source: SourceConfig, valkey: redis.Redis
 ) -> None:
-    for name in ("media.resize", "media:thumbs".replace(":", "-"), "mail"):
+    for name in ("media.resize", "media-thumbs", "mail"):
         seed_queue(valkey, name, completed=1)
     discovery.scan("main")
     page = Page(viewer.get("/?group=prefix"))
     headings = [node.text.split()[0] for node in page.nodes if node.attrs.get("scope") == "rowgroup"]
     assert sorted(headings) == ["media", "no"]
+
+
+def test_a_large_group_goes_on_over_the_pages(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_many(valkey, 130, name="media.{:03d}", waiting=1)
+    seed_many(valkey, 20, name="mail-{:03d}", waiting=1)
+    discovery.scan("main")
+    page = Page(viewer.get("/?group=prefix"))
+    rows = page.rows("data-queue")
+    assert len(rows) == 100
+    rows += Page(viewer.get(f"/{link(page, 'next')}")).rows("data-queue")
+    assert len(set(rows)) == 150
 
 
 @pytest.mark.parametrize("query", ['?sort="><script>', "?group=x", "?source=none", "?after=", "?name=%00%ff"])
@@ -129,7 +140,9 @@ def test_a_link_to_more_rows_of_another_list_is_refused_with_words(viewer: Clien
 
 
 def test_an_empty_server_is_told_from_one_that_was_never_looked_at(viewer: Client, source: SourceConfig) -> None:
-    assert "Looking for queues" in Page(viewer.get("/")).text
+    page = Page(viewer.get("/"))
+    assert "Looking for queues in main" in page.text
+    assert page.all("hx-trigger", "every 2s")
     discovery.scan("main")
     assert "No queue was found" in Page(viewer.get("/")).text
 

@@ -81,7 +81,9 @@ def test_jobs_are_filtered_by_name_and_the_bound_is_said(
     page = Page(viewer.get("/queues/main/mail/?state=failed&name=charge"))
     assert len(page.rows("data-job")) == 10
     assert "Looked at 30 of 30 jobs for this name" in page.text
-    assert "None of 30 failed jobs has this name" in Page(viewer.get("/queues/main/mail/?state=failed&name=x")).text
+    assert (
+        "None of 30 failed jobs has this in its name" in Page(viewer.get("/queues/main/mail/?state=failed&name=x")).text
+    )
 
 
 def test_an_id_whose_hash_is_gone_is_a_row_that_says_so(
@@ -144,6 +146,36 @@ def test_an_empty_state_says_that_the_server_answered(
     text = Page(viewer.get("/queues/main/mail/?state=active")).text
     assert "No active jobs in mail" in text
     assert "Redis answered" in text
+
+
+def test_a_list_that_is_none_costs_the_list_and_not_the_page(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    seed_queue(valkey, "mail", waiting=3)
+    valkey.set("bull:mail:failed", "not a sorted set")
+    response = viewer.get("/queues/main/mail/?state=failed")
+    page = Page(response)
+    assert response.status_code == 200
+    assert "This list cannot be read" in page.text
+    assert page.counts() | {"failed": "", "waiting": "3"} == page.counts()
+    assert len(Page(viewer.get("/queues/main/mail/?state=waiting")).rows("data-job")) == 3
+
+
+def test_workers_that_nobody_may_list_are_unknown_and_not_none(
+    viewer: Client, start_redis: StartRedis, settings: LazySettings
+) -> None:
+    server = start_redis()
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@all", "-client|list")
+        seed_queue(client, "mail", waiting=1)
+    url = server.url.replace("redis://", "redis://reader:pw@")
+    settings.MIRANTE_SOURCES = (SourceConfig("main", url),)
+    registry.forget()
+    discovery.scan("main")
+    page = Page(viewer.get("/queues/main/mail/"))
+    assert "not permitted (CLIENT LIST)" in page.text
+    assert [node.attrs["data-workers"] for node in page.all("data-workers")] == [""]
+    assert Page(viewer.get("/")).all("data-workers", "", tag="td")
 
 
 def test_an_outage_keeps_the_page_and_the_last_numbers_marked_as_old(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
-from queues.backend import BODY_CAP
+from queues.backend import BODY_CAP, DOWNLOAD_CAP
 from queues.backends.bullmq import family, fields, membership, stacks
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.fields import Field, Hash
@@ -16,7 +16,7 @@ from queues.backends.bullmq.membership import BOUND, Membership
 from queues.backends.bullmq.replies import integer
 from queues.backends.bullmq.rows import row
 from queues.backends.bullmq.scripts import script
-from queues.errors import NotFound
+from queues.errors import LimitExceeded, NotFound
 from queues.jsonload import Unreadable, load
 from queues.text import text
 from queues.types import Body, Found, Job, JobRef, JobRow, QueueRef, State, Text
@@ -142,7 +142,11 @@ def _options(known: Hash) -> Mapping[str, object]:
 
 
 def body(connection: Connection, job: JobRef, name: bytes) -> bytes:
-    """The exact bytes of one field, however many. NotFound when there is none."""
+    """The exact bytes of one field. NotFound without one, LimitExceeded beyond `DOWNLOAD_CAP`. Two round trips."""
+    size = connection.run([("HSTRLEN", job_key(job), name)])[0]
+    if isinstance(size, int) and size > DOWNLOAD_CAP:
+        told = _("This field holds %(size)s MB; no more than %(most)s MB can be downloaded at once.")
+        raise LimitExceeded(told % {"size": size // 2**20, "most": DOWNLOAD_CAP // 2**20})
     reply = connection.run([("HGET", job_key(job), name)])[0]
     if not isinstance(reply, bytes):
         raise NotFound(_("The job %(id)s in %(queue)s has no such field.") % _names(job))
