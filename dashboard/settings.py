@@ -9,7 +9,7 @@ from typing import Any
 from csp.constants import SELF
 from django.utils.translation import gettext_lazy as _
 
-from dashboard import broker, logs
+from dashboard import broker, logging_config
 from dashboard.environment import BadEnvironment, read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -161,8 +161,8 @@ if ENV.email:
     EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENV.from_email
 
-LOGGING = logs.config(level=ENV.log_level, form=ENV.log_format)
-logs.configure_structlog(ENV.log_format)
+LOGGING = logging_config.config(level=ENV.log_level, form=ENV.log_format)
+logging_config.configure_structlog(ENV.log_format)
 
 MIRANTE_SOURCES = ENV.sources
 MIRANTE_BASE_URL = f"{ENV.base_url.origin}{ENV.base_url.path}" if ENV.base_url else ""

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
+from dashboard.credentials import redact
 from dashboard.environment.variables import VARIABLES, known_names
-from dashboard.redaction import redact
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TextIO
 
-from dashboard.redaction import redact
+from dashboard.credentials import redact
 
 # Cyan, magenta, blue, green, yellow: the terminal's own, so that they fit its background.
 _COLOURS = (36, 35, 34, 32, 33)

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dashboard.credentials import redact
 from dashboard.processes.child import Program, tethered
 from dashboard.processes.console import Console
 from dashboard.processes.listen import CannotListen, web_socket
 from dashboard.processes.lock import Busy, FolderLock
 from dashboard.processes.supervisor import Policy, Supervisor
-from dashboard.redaction import redact
 from tests.dashboard.started import eventually
 
 QUICK = Policy(crashes=3, first_backoff=0.05, longest_backoff=0.1, start_within=60, grace=10, last_grace=10)

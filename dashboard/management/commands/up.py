@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connections
 
 from dashboard import first_admin
+from dashboard.credentials import redact
 from dashboard.environment import Environment
 from dashboard.first_admin import FirstAdmin
 from dashboard.processes import ready
@@ -26,7 +27,6 @@ from dashboard.processes.lock import Busy, FolderLock
 from dashboard.processes.plan import Plan
 from dashboard.processes.supervisor import STOP_SIGNALS, Supervisor
 from dashboard.processes.valkey import EmbeddedValkey, NoServer
-from dashboard.redaction import redact
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from dashboard.redaction import redact
+from dashboard.credentials import redact
 
 EventDict = MutableMapping[str, Any]
 
