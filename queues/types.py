@@ -148,7 +148,7 @@ class Counts:
 
     def __getitem__(self, state: State) -> int | None:
         """How many jobs are in this state; None when that cannot be read."""
-        return self.by_state.get(state)
+        return self.by_state.get(State(state))  # ValueError for what is no state, as templates need it
 
     @property
     def backlog(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 import redis
 from django.conf import LazySettings
@@ -137,6 +140,18 @@ def test_secrets_in_names_and_errors_are_masked_in_the_list(
     ref = seed_queue(valkey, "mail", failed=1)
     seed_job(valkey, ref, "1", failedReason="login failed: password=hunter2", finishedOn=1)
     assert "hunter2" not in viewer.get("/queues/main/mail/?state=failed").content.decode()
+
+
+def test_limits_and_the_oldest_waiting_job_are_among_the_facts(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    seed_queue(valkey, "mail", waiting=2, paused=True, until_ms=int(time.time() * 1000) - 3 * 3_600_000)
+    valkey.hset("bull:mail:meta", mapping={"concurrency": 7, "max": 1500, "duration": 60000})
+    text = Page(viewer.get("/queues/main/mail/")).text
+    assert "Paused yes" in text
+    assert re.search(r"Oldest waiting 3 h 00", text)
+    assert "Concurrency, global 7" in text
+    assert re.search(r"Rate limit, global 1,500 in 1 m", text)
 
 
 def test_an_empty_state_says_that_the_server_answered(
