@@ -10,7 +10,8 @@ from heapq import nsmallest
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from queues.facts import Fact, Level, Why, figure, in_words
+from queues.facts import Fact, Level, Why
+from queues.quantities import number, spelled
 from queues.readings import QueueReading, SourceReading
 from queues.types import Counts, QueueRef, State
 
@@ -144,9 +145,9 @@ def _where(readings: Sequence[SourceReading]) -> str:
     total = sum(reading.queue_total for reading in readings)
     if len(readings) == 1:
         text = ngettext("%(n)s queue in %(source)s.", "%(n)s queues in %(source)s.", total)
-        return text % {"n": figure(total), "source": readings[0].source}
+        return text % {"n": number(total), "source": readings[0].source}
     text = ngettext("%(n)s queue in %(sources)s sources.", "%(n)s queues in %(sources)s sources.", total)
-    return text % {"n": figure(total), "sources": figure(len(readings))}
+    return text % {"n": number(total), "sources": number(len(readings))}
 
 
 def _unread(unread: Sequence[SourceReading], total: int) -> str:
@@ -155,7 +156,7 @@ def _unread(unread: Sequence[SourceReading], total: int) -> str:
     if len(unread) == 1:
         return _("%(source)s cannot be read; its rows are its last reading.") % {"source": unread[0].source}
     text = _("%(n)s of %(total)s sources cannot be read; their rows are their last readings.")
-    return text % {"n": figure(len(unread)), "total": figure(total)}
+    return text % {"n": number(len(unread)), "total": number(total)}
 
 
 def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
@@ -166,11 +167,11 @@ def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
         return _("Nothing needs eyes.") if all_read else _("Of the others, nothing needs eyes.")
     parts = []
     if eyes:
-        parts.append(ngettext("%(n)s needs eyes", "%(n)s need eyes", eyes) % {"n": in_words(eyes)})
+        parts.append(ngettext("%(n)s needs eyes", "%(n)s need eyes", eyes) % {"n": spelled(eyes)})
     if unknown:
-        parts.append(ngettext("%(n)s is unknown", "%(n)s are unknown", unknown) % {"n": in_words(unknown)})
+        parts.append(ngettext("%(n)s is unknown", "%(n)s are unknown", unknown) % {"n": spelled(unknown)})
     if well:
-        parts.append(ngettext("%(n)s is well", "%(n)s are well", well) % {"n": in_words(well)})
+        parts.append(ngettext("%(n)s is well", "%(n)s are well", well) % {"n": spelled(well)})
     sentence = "; ".join(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}."
 

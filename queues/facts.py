@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+
+from queues.quantities import duration, number
 
 
 class Level(StrEnum):
@@ -56,32 +57,6 @@ class Fact:
         return _sentence(self)
 
 
-def span(milliseconds: int) -> str:
-    """A duration in words of two units at most, rounded down, in the active language: "2 h 04 min"."""
-    minutes, hours, days = (max(milliseconds, 0) // unit for unit in (60_000, 3_600_000, 86_400_000))
-    if days:
-        return _("%(days)d d %(hours)d h") % {"days": days, "hours": hours % 24}
-    if hours:
-        return _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes % 60}
-    if minutes:
-        return _("%(minutes)d min") % {"minutes": minutes}
-    return _("%(seconds)d s") % {"seconds": max(milliseconds, 0) // 1000}
-
-
-def figure(number: int) -> str:
-    """A whole number with its thousands apart, as the active language writes it."""
-    return number_format(number, use_l10n=True, force_grouping=True)
-
-
-def in_words(number: int) -> str:
-    """A number within a sentence: in words below ten, in figures from there on."""
-    small = (
-        _("none"), _("one"), _("two"), _("three"), _("four"),
-        _("five"), _("six"), _("seven"), _("eight"), _("nine"),
-    )  # fmt: skip
-    return small[number] if 0 <= number < len(small) else figure(number)
-
-
 def _title(fact: Fact) -> str:
     n = fact.number
     match fact.why:
@@ -109,7 +84,7 @@ def _title(fact: Fact) -> str:
             text = _("not read yet")
         case Why.ODD_KEYS:
             text = ngettext("%(n)s state cannot be read", "%(n)s states cannot be read", n)
-    return text % {"n": figure(n), "span": span(fact.age_ms or 0)}
+    return text % {"n": number(n), "span": duration(fact.age_ms or 0, whole=True)}
 
 
 def _sentence(fact: Fact) -> str:
@@ -155,12 +130,14 @@ def _sentence(fact: Fact) -> str:
                 "%(n)s states cannot be read: their keys hold something that is not BullMQ’s.",
                 n,
             )
-    return " ".join(filter(None, (text % {"n": figure(n)}, _aged(fact))))
+    return " ".join(filter(None, (text % {"n": number(n)}, _aged(fact))))
 
 
 def _aged(fact: Fact) -> str:
     if fact.age_ms is None:
         return ""
     if fact.at_least:
-        return _("The oldest was created at least %(span)s ago.") % {"span": span(fact.age_ms)}
-    return _("The oldest was created %(span)s ago.") % {"span": span(fact.age_ms)}
+        text = _("The oldest was created at least %(span)s ago.")
+    else:
+        text = _("The oldest was created %(span)s ago.")
+    return text % {"span": duration(fact.age_ms, whole=True)}

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 
 from queues.names import show_controls
+from queues.quantities import duration, number
 from queues.redaction import MASK, is_secret_key, mask_text
 
 MAX_VALUE = 200  # characters of a value
@@ -93,52 +93,34 @@ def _is_count(value: object) -> TypeGuard[int]:
     return _is_number(value) and value == int(value) and value >= 0
 
 
-def _grouped(value: float) -> str:
-    return number_format(int(value) if value == int(value) else value, use_l10n=True, force_grouping=True)
-
-
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
-
-
-def span(ms: float) -> str:
-    """Milliseconds as people write them: 250 ms, 40 s, 1.5 h, 1 day."""
-    if ms == 86_400_000:
-        return _("1 day")
-    for size, unit in _UNITS:
-        if ms >= size:
-            amount = _grouped(round(ms / size, 2))
-            return _("%(n)s days") % {"n": amount} if unit == "d" else f"{amount} {unit}"
-    return f"{_grouped(round(ms, 2))} ms"
-
-
 def _count(value: object) -> str | None:
-    return _grouped(value) if _is_count(value) else None
+    return number(value) if _is_count(value) else None
 
 
 def _attempts(value: object) -> str | None:
-    return _grouped(max(1, value)) if _is_count(value) else None  # npm writes 0 for its default of 1
+    return number(max(1, value)) if _is_count(value) else None  # npm writes 0 for its default of 1
 
 
 def _or_none(value: object) -> str | None:
-    return None if not _is_count(value) else _grouped(value) if value else _("none")
+    return None if not _is_count(value) else number(value) if value else _("none")
 
 
 def _time(value: object) -> str | None:
-    return None if not _is_number(value) or value < 0 else span(value) if value else _("none")
+    return None if not _is_number(value) or value < 0 else duration(value) if value else _("none")
 
 
 def _backoff(value: object) -> str | None:
     if _is_number(value):
-        return _("fixed, %(span)s") % {"span": span(value)} if value > 0 else _("none")
+        return _("fixed, %(span)s") % {"span": duration(value)} if value > 0 else _("none")
     if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
         return None
     kind, delay, jitter = value["type"][:60], value.get("delay"), value.get("jitter")
     if kind == "exponential":
         kind = _("exponential")
-        text = _("exponential from %(span)s") % {"span": span(delay)} if _is_number(delay) else kind
+        text = _("exponential from %(span)s") % {"span": duration(delay)} if _is_number(delay) else kind
     else:
         kind = _("fixed") if kind == "fixed" else _("by the worker's own rule “%(kind)s”") % {"kind": kind}
-        text = f"{kind}, {span(delay)}" if _is_number(delay) else kind
+        text = f"{kind}, {duration(delay)}" if _is_number(delay) else kind
     return _("%(backoff)s, jitter %(jitter)s") % {"backoff": text, "jitter": jitter} if _is_number(jitter) else text
 
 
@@ -152,14 +134,14 @@ def _keep(value: object) -> str | None:
     count, age = value.get("count"), value.get("age")
     parts = [_newest(count)] if _is_number(count) else []
     if _is_number(age) and age >= 0:
-        parts.append(_("for %(span)s") % {"span": span(age * 1000)})
+        parts.append(_("for %(span)s") % {"span": duration(age * 1000)})
     return ", ".join(parts) or None
 
 
 def _newest(count: float) -> str:
     if count < 0:
         return _("for ever")
-    return _("newest %(count)s") % {"count": _grouped(count)} if count else _("removed at once")
+    return _("newest %(count)s") % {"count": number(count)} if count else _("removed at once")
 
 
 def _deduplication(value: object) -> str | None:
@@ -167,7 +149,7 @@ def _deduplication(value: object) -> str | None:
         return None
     parts = [value["id"][:MAX_VALUE]]
     if _is_number(ttl := value.get("ttl")):
-        parts.append(_("for %(span)s") % {"span": span(ttl)})
+        parts.append(_("for %(span)s") % {"span": duration(ttl)})
     parts += [str(words) for key, words in _DEDUPLICATION.items() if value.get(key) is True]
     return ", ".join(parts)
 
@@ -188,15 +170,15 @@ def _repeat(value: object) -> str | None:
     if isinstance(pattern, str) and pattern:
         parts.append(_("cron %(pattern)s") % {"pattern": pattern[:100]})
     elif _is_number(every):
-        parts.append(_("every %(span)s") % {"span": span(every)})
+        parts.append(_("every %(span)s") % {"span": duration(every)})
     else:
         return None
     if isinstance(zone, str) and zone:
         parts.append(zone[:60])
     if _is_count(limit := value.get("limit")):
-        parts.append(ngettext("at most %(n)s run", "at most %(n)s runs", limit) % {"n": _grouped(limit)})
-    if _is_count(number := value.get("count")):
-        parts.append(_("run %(n)s") % {"n": _grouped(number)})
+        parts.append(ngettext("at most %(n)s run", "at most %(n)s runs", int(limit)) % {"n": number(limit)})
+    if _is_count(run := value.get("count")):
+        parts.append(_("run %(n)s") % {"n": number(run)})
     return ", ".join(parts)
 
 
@@ -208,15 +190,15 @@ def _parent(value: object) -> str | None:
 
 
 def _bytes(value: object) -> str | None:
-    return _("%(n)s bytes") % {"n": _grouped(value)} if _is_count(value) else None
+    if not _is_count(value):
+        return None
+    return ngettext("%(n)s byte", "%(n)s bytes", int(value)) % {"n": number(value)}
 
 
 def _lines(value: object) -> str | None:
-    return (
-        ngettext("newest %(n)s line", "newest %(n)s lines", value) % {"n": _grouped(value)}
-        if _is_count(value)
-        else None
-    )
+    if not _is_count(value):
+        return None
+    return ngettext("newest %(n)s line", "newest %(n)s lines", int(value)) % {"n": number(value)}
 
 
 def _present(value: object) -> str | None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from queues.attention import Level, Why, dead_letters_of, judge, lede, letters_queue, needs_eyes
-from queues.facts import span
 from queues.readings import QueueReading, SourceReading
 from queues.types import Counts, Oldest, QueueRef, State
 from tests.queues.fakes import EMPTY, counts, ref
@@ -158,9 +157,3 @@ def test_the_lede_never_calls_well_what_cannot_be_read() -> None:
     assert lede([dead, dead], [(ref("a", "other"), well)]) == (
         "2 queues in 2 sources. No source can be read; these are their last readings."
     )
-
-
-def test_durations_have_two_units_at_most() -> None:
-    assert [span(ms) for ms in (-5, 59_999, 60_000, 7_440_000, 533_000_000)] == [
-        "0 s", "59 s", "1 min", "2 h 04 min", "6 d 4 h",
-    ]  # fmt: skip
