@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 from django import template
@@ -15,9 +15,11 @@ from django.utils.translation import gettext
 
 from dashboard import access, words
 from dashboard.charts import bar
-from queues import payload, redaction
 from queues.names import visible
-from queues.types import Body, Counts, JobRow, Mark, QueueInfo, State, Text
+from queues.quantities import UNKNOWN, duration, instant, now_ms, number, size
+from queues.redaction import masked
+from queues.timeline import Stretch
+from queues.types import Counts, Delay, JobRow, QueueInfo, State
 
 register = template.Library()
 
@@ -32,12 +34,16 @@ def _unknown_too(write: Callable[[Any], str]) -> Callable[[Any], str]:
     return written
 
 
-for _name, _write in (("number", words.number), ("bytes", words.size), ("duration", words.duration)):
+for _name, _write in (("number", number), ("bytes", size), ("duration", duration)):
     register.filter(_name, _unknown_too(_write))
+for _name, _filter in (("shown", words.shown), ("cut", words.cut), ("masked", masked), ("marks", words.marks)):
+    register.filter(_name, _filter)
+register.filter("health_notes", words.health_notes)
 register.simple_tag(bar, name="bar")
 
 
 @register.simple_tag
+@lru_cache(maxsize=500)
 def icon(name: str, size: int = 12) -> SafeString:
     """A glyph of the sprite in `components/glyphs.html`, drawn in the text's colour."""
     return format_html(
@@ -63,12 +69,12 @@ def state_word(value: str) -> str:
 def moment(when: float | datetime | None, style: str = "clock") -> SafeString | str:
     """A moment as `<time>` in UTC; scripts turn it into the reader's zone and style.
 
-    `style` is `clock` (time of day, with the date when it is not today), `ms` (with milliseconds) or
-    `ago`. Milliseconds since 1970 or an aware datetime; a value that is no moment is written as it is.
+    `style` is `clock` (time of day, with the date when it is not today) or `ms` (with milliseconds).
+    Milliseconds since 1970 or an aware datetime; a value that is no moment is written as it is.
     """
-    at = when if isinstance(when, datetime) or when is None else words.instant(when)
+    at = when if isinstance(when, datetime) or when is None else instant(when)
     if at is None:
-        return words.NONE if when is None else str(when)
+        return UNKNOWN if when is None else str(when)
     at = at.astimezone(UTC)
     iso = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     exact = f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
@@ -78,22 +84,19 @@ def moment(when: float | datetime | None, style: str = "clock") -> SafeString | 
 
 
 def _moment_text(at: datetime, style: str) -> str:
-    now = datetime.now(UTC)
-    if style == "ago":
-        return words.duration(max(0.0, (now - at).total_seconds() * 1000))
     text = f"{at:%H:%M:%S}"
     if style == "ms":
         text += f".{at.microsecond // 1000:03d}"
-    return text if at.date() == now.date() else f"{at:%Y-%m-%d} {text}"
+    return text if at.date() == datetime.now(UTC).date() else f"{at:%Y-%m-%d} {text}"
 
 
 @register.simple_tag
 def since(when: float | datetime | None) -> str:
-    """The time from `when` to now, in words: 4 m 33 s."""
+    """The time from `when` to now, in words: 4 min 33 s."""
     if when is None:
-        return words.NONE
+        return UNKNOWN
     ms = when.timestamp() * 1000 if isinstance(when, datetime) else when
-    return words.duration(words.now_ms() - ms)
+    return duration(now_ms() - ms, whole=True)
 
 
 @register.simple_tag(takes_context=True)
@@ -120,25 +123,10 @@ def query(context: template.Context, **changes: object) -> str:
 def until(when: float | None) -> str:
     """The time from now to `when`; past moments are overdue and say so."""
     if when is None:
-        return words.NONE
-    left = when - words.now_ms()
-    return words.duration(left) if left >= 0 else gettext("overdue %(by)s") % {"by": words.duration(-left)}
-
-
-@register.filter
-def shown(text: Text | None, limit: int = 200) -> str:
-    """Text out of a queue in a cell: one line, secrets masked, cut at `limit` characters."""
-    if text is None:
-        return ""
-    masked, _hidden = redaction.mask_text(text.value, cut=Mark.CUT in text.marks)
-    line = " ".join(masked.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-@register.filter
-def cut(text: str, limit: int) -> str:
-    """The first `limit` characters, with a mark where something is cut."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+        return UNKNOWN
+    left = when - now_ms()
+    text = duration(abs(left), whole=True)
+    return text if left >= 0 else gettext("overdue %(by)s") % {"by": text}
 
 
 @register.filter
@@ -168,13 +156,13 @@ def events_span(info: QueueInfo) -> float | None:
 
 @register.filter
 def seconds(value: int) -> str:
-    return words.duration(value * 1000) if value >= 60 else f"{value} s"
+    return duration(value * 1000)
 
 
 @register.filter
-def kind_word(kind: str) -> str:
+def kind_word(kind: Delay | None) -> str:
     """Why a job is delayed."""
-    return str(words.DELAY_WORDS.get(kind, words.NONE))
+    return str(words.DELAY_WORDS[kind]) if kind else UNKNOWN
 
 
 @register.filter
@@ -184,8 +172,8 @@ def bytes_text(raw: bytes) -> str:
 
 @register.filter
 def offset(ms: float) -> str:
-    """A clock's distance from ours: 0.4 ms ahead, 12.0 s behind."""
-    text = words.duration(abs(ms))
+    """A clock's distance from ours: 0.4 ms ahead, 12 s behind."""
+    text = duration(abs(ms))
     return gettext("%(by)s ahead") % {"by": text} if ms >= 0 else gettext("%(by)s behind") % {"by": text}
 
 
@@ -196,17 +184,6 @@ def far(ms: float) -> bool:
 
 
 @register.filter
-def stretch_word(stretch: str) -> str:
+def stretch_word(stretch: Stretch) -> str:
     """What a job did in a stretch of its timeline, after a duration: 1.2 s waiting."""
     return str(words.STRETCH_WORDS[stretch])
-
-
-@register.filter
-def line(text: Text) -> str:
-    """A log line: secrets masked, a cut one with its true size."""
-    raw = text.value.encode()
-    is_cut = Mark.CUT in text.marks
-    shown = payload.plain_text(Body(raw, text.size if is_cut else len(raw))).value
-    if not is_cut:
-        return shown
-    return gettext("%(text)s … (%(size)s in all)") % {"text": shown, "size": words.size(text.size)}
