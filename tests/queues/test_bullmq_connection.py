@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import socketserver
 import subprocess
 import threading
 import time
@@ -121,22 +122,6 @@ def test_an_acl_user_reads_and_what_is_refused_is_named(server: Server, store: r
     store.acl_deluser("part")
 
 
-def test_the_user_that_the_documentation_proposes_may_read_everything(server: Server, store: redis.Redis) -> None:
-    seed_queue(store, "shop", waiting=2, failed=1)
-    document = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text()
-    [line] = [line.split() for line in document.splitlines() if line.strip().startswith("ACL SETUSER")]
-    store.execute_command(*line)  # type: ignore[no-untyped-call]
-    reader = _reader(server.url.replace("//", f"//{line[2]}:{line[4].lstrip('>')}@"))
-    for call in CALLS.values():
-        call(reader)
-    assert reader.health().notes == ()
-    assert reader.workers().known
-    with pytest.raises(NotPermitted):
-        reader.connection.call("SET", "x", "y")
-    reader.connection.close()
-    store.acl_deluser(line[2])
-
-
 def test_a_database_that_does_not_exist_is_said_so(server: Server) -> None:
     with pytest.raises((Unreachable, Unsupported), match="has no database"):
         _reader(server.url.replace("/0", "/999")).health()
@@ -185,6 +170,43 @@ def test_a_stale_connection_is_replaced_without_anybody_noticing(bullmq: BullMQ,
     for _time in range(3):
         assert bullmq.counts([SHOP])[SHOP].backlog == 1
         store.client_kill_filter(_type="normal", skipme=True)
+
+
+def test_a_connection_that_dies_under_a_command_is_replaced_once(store: redis.Redis, server: Server) -> None:
+    seed_queue(store, "shop", waiting=1)
+    with _dying(server.port) as (port, lives):
+        reader = _reader(f"redis://127.0.0.1:{port}/0")
+        lives[:] = [1, 100]
+        assert reader.counts([SHOP])[SHOP].backlog == 1
+        reader.connection.close()
+        lives[:] = [1, 1]
+        with pytest.raises(Unreachable, match="closed the connection"):
+            reader.counts([SHOP])
+        reader.connection.close()
+
+
+@contextmanager
+def _dying(target: int) -> Iterator[tuple[int, list[int]]]:
+    """A way to a server on which the next connections live for so many messages from us, the greeting included."""
+    lives: list[int] = []
+
+    class Relay(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection(("127.0.0.1", target)) as there:
+                for _message in range(lives.pop(0) if lives else 100):
+                    if not (said := self.request.recv(1 << 20)):
+                        return
+                    there.sendall(said)
+                    self.request.sendall(there.recv(1 << 20))
+                self.request.recv(1 << 20)  # and dies of the next one
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Relay) as relay:
+        relay.daemon_threads = True
+        thread = threading.Thread(target=relay.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield relay.server_address[1], lives
+        relay.shutdown()
+        thread.join()
 
 
 def test_reading_goes_on_while_the_server_is_out_of_memory(server: Server, store: redis.Redis) -> None:
