@@ -16,6 +16,8 @@ def require_servers(environment: Environment) -> None:
     missing = [
         name
         for name, there in (
+            # One that this machine made for itself signs what no other machine and no other folder can read.
+            ("SECRET_KEY", environment.secret_key_file is None),
             ("APP_REDIS_URL", environment.app_redis is not None),
             ("REDIS_URL (or MIRANTE_SOURCES)", bool(environment.sources)),
         )
@@ -23,7 +25,7 @@ def require_servers(environment: Environment) -> None:
     ]
     if missing:
         raise SystemExit(
-            f"Mirante cannot start this process: {' and '.join(missing)} not set (docs/configuration.md). "
+            f"Mirante cannot start this process: {', '.join(missing)} not set (docs/configuration.md). "
             "Or let `manage.py up` start everything, with an embedded Valkey."
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +124,10 @@ USE_X_FORWARDED_HOST = ENV.trust_proxy
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.trust_proxy else None
 # Without the proxy's word every request looks like plain HTTP, and a redirect would never end.
 SECURE_SSL_REDIRECT = ENV.https and ENV.trust_proxy
-# Health checks and scrapers come from inside, past the proxy.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^metrics$"]
+# Health checks and scrapers come from inside, past the proxy. The path is compared whole, with the sub-path.
+SECURE_REDIRECT_EXEMPT = [
+    f"^{re.escape(f'{ENV.path_prefix}/{name}'.removeprefix('/'))}$" for name in ("healthz", "metrics")
+]
 SECURE_HSTS_SECONDS = ENV.hsts_seconds
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

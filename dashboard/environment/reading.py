@@ -34,10 +34,14 @@ _MAKE_KEY = 'python3 -c "import secrets; print(secrets.token_urlsafe(50))"'
 
 @dataclass(frozen=True)
 class Environment:
-    """All settings. `port` None means the first free one from 8000; `app_redis` None means the embedded server."""
+    """All settings. `port` None means the first free one from 8000; `app_redis` None means the embedded server.
+
+    `secret_key_file` is where the secret key is kept when nobody has set one and it was made here.
+    """
 
     debug: bool
     secret_key: str = field(repr=False)
+    secret_key_file: Path | None
     secret_key_fallbacks: tuple[str, ...] = field(repr=False)
     allowed_hosts: tuple[str, ...]
     csrf_trusted_origins: tuple[str, ...]
@@ -73,9 +77,11 @@ def read(env: Mapping[str, str], *, base_dir: Path) -> Environment:
     bind = values.parsed("BIND", _bind, "127.0.0.1")
     base = values.parsed("MIRANTE_BASE_URL", base_url, None)
     var_dir = base_dir / Path(values.text("MIRANTE_VAR_DIR") or "var").expanduser()
+    secret_key, secret_key_file = _secret_key(values, bind, var_dir)
     environment = Environment(
         debug=values.parsed("MIRANTE_DEBUG", boolean, default=False),
-        secret_key=_secret_key(values, bind, var_dir),
+        secret_key=secret_key,
+        secret_key_file=secret_key_file,
         secret_key_fallbacks=values.parsed("SECRET_KEY_FALLBACKS", _keys, _NONE),
         allowed_hosts=_allowed_hosts(values, bind, base),
         csrf_trusted_origins=_origins(values, base),
@@ -115,25 +121,22 @@ def _bind(text: str) -> str:
         raise Wrong("expected an IP address such as 127.0.0.1, 0.0.0.0 or ::1, or localhost") from None
 
 
-def _secret_key(values: Values, bind: str, var_dir: Path) -> str:
-    key = values.text("SECRET_KEY")
-    if key:
-        try:
-            return _key(key)
-        except Wrong as wrong:
-            values.problem("SECRET_KEY", str(wrong))
-    elif values.is_wrong("SECRET_KEY"):
-        pass  # It is set, and what is wrong with it has been said.
-    elif not is_loopback(bind):
+def _secret_key(values: Values, bind: str, var_dir: Path) -> tuple[str, Path | None]:
+    """The key and, when it was made here, the file that keeps it."""
+    key = values.parsed("SECRET_KEY", _key, "")
+    if key or values.is_wrong("SECRET_KEY"):
+        return key, None
+    if not is_loopback(bind):
         values.problem(
             "SECRET_KEY", f"expected a key, because BIND={bind} can be reached from outside; try {_MAKE_KEY}"
         )
     else:
+        file = var_dir / "secret-key"
         try:
-            return kept(var_dir / "secret-key", lambda: secrets.token_urlsafe(50))
+            return kept(file, lambda: secrets.token_urlsafe(50)), file
         except OSError as error:
             values.problem("MIRANTE_VAR_DIR", f"expected a folder to write to, but {var_dir} is not: {error.strerror}")
-    return ""
+    return "", None
 
 
 def _key(text: str) -> str:

@@ -137,7 +137,8 @@ def database(text: str, *, base_dir: Path) -> dict[str, object]:
         # Kept connections belong to threads, and under ASGI threads come and go.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": options,
+        # Without a limit a server that swallows packets holds every page for as long as the system tries.
+        "OPTIONS": {"connect_timeout": "5", **options},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -52,3 +53,9 @@ VARIABLES: tuple[Variable, ...] = (
 def known_names() -> set[str]:
     """Every name that may be set, the `_FILE` forms included."""
     return {v.name for v in VARIABLES} | {v.file_name for v in VARIABLES if v.secret}
+
+
+def only(env: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The environment for a process that may know these of our variables, in either form, and no other."""
+    allowed = {form for name in names for form in (name, f"{name}_FILE")}
+    return {name: value for name, value in env.items() if name in allowed or name not in known_names()}

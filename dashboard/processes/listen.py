@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 
 _HOW_MANY = 1_000
 
 
 class CannotListen(Exception):
-    """The text says why, and what to change."""
+    """The text says why, and what to change; `in_use` that another port might do."""
+
+    def __init__(self, text: str, *, in_use: bool = False) -> None:
+        super().__init__(text)
+        self.in_use = in_use
+
+
+def reachable(bind: str) -> str:
+    """The address under which this machine reaches what listens on `bind`, which may stand for all addresses."""
+    address = ipaddress.ip_address(bind)
+    if not address.is_unspecified:
+        return bind
+    return "127.0.0.1" if address.version == 4 else "::1"
 
 
 def web_socket(bind: str, port: int | None) -> socket.socket:
@@ -23,7 +36,7 @@ def web_socket(bind: str, port: int | None) -> socket.socket:
         try:
             return _listening(bind, candidate)
         except CannotListen as error:
-            if "in use" not in str(error):
+            if not error.in_use:
                 raise
     raise CannotListen(f"PORT: no free port from 8000 to {8000 + _HOW_MANY - 1} on {bind}")
 
@@ -50,7 +63,7 @@ def _listening(bind: str, port: int) -> socket.socket:
         made.listen(128)
     except OSError as error:
         made.close()
-        raise CannotListen(_why(bind, port, error)) from None
+        raise CannotListen(_why(bind, port, error), in_use=error.errno == errno.EADDRINUSE) from None
     return made
 
 

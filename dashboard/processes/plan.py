@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import http.client
 import os
+import secrets
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from dashboard.environment import Environment
+from dashboard.environment import VARIABLES, Environment
+from dashboard.environment.variables import only
 from dashboard.processes.child import Program
+from dashboard.processes.listen import reachable
 from dashboard.processes.valkey import EmbeddedValkey
 
 _CELERY = (sys.executable, "-m", "celery", "-q", "-A", "dashboard")
+# The password of the first admin is for us alone, who make that user.
+_SHARED = {variable.name for variable in VARIABLES} - {"MIRANTE_ADMIN_PASSWORD"}
+_DEMO = ("MIRANTE_VAR_DIR", "MIRANTE_DEMO_RATE", "LOG_LEVEL", "LOG_FORMAT")
 
 
 class Plan:
@@ -28,19 +35,20 @@ class Plan:
         self._embedded = embedded
 
     def programs(self) -> list[Program]:
-        programs = [self._embedded.program(os.environ)] if self._embedded else []
+        programs = [self._embedded.program(only(os.environ, ()))] if self._embedded else []
+        web, worker = self._program("web", self._daphne()), self._program("worker", (*_CELERY, "worker"))
         return [
             *programs,
-            self._program("web", self._daphne(), descriptors=(self._web.fileno(),), ready=self._web_is_ready),
+            replace(web, descriptors=(self._web.fileno(),), ready=self._web_is_ready),
             # Celery's hints on Ctrl-C are not for whoever stops all by one.
-            self._program("worker", (*_CELERY, "worker"), shows=lambda line: not line.startswith("worker: ")),
+            replace(worker, shows=lambda line: not line.startswith("worker: ")),
             self._program("beat", (*_CELERY, "beat")),
         ]
 
     def demo_traffic(self, *, asked: bool) -> Program:
         """`asked`: the user wants the jobs in a server of theirs, whatever else is in it."""
         command = (sys.executable, "manage.py", "demo_traffic", *(("--demo-traffic",) if asked else ()))
-        return self._program("demo", command, extra=lambda: {"DEMO_REDIS_URL": self.watched_url()})
+        return replace(self._program("demo", command), environment=self._demo_environment)
 
     def watched_url(self) -> str:
         """The server whose queues are watched, the first of them when there are several."""
@@ -50,35 +58,25 @@ class Plan:
         return self._embedded.url(1)
 
     def children_environment(self) -> Mapping[str, str]:
-        """What the children find set: the same as we do, with the servers that we started filled in."""
-        env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        """What the children find set: the same as we do, with what we started and made filled in."""
+        env = {**only(os.environ, _SHARED), "PYTHONUNBUFFERED": "1"}
         # Celery then gives unfinished tasks back within its soft shutdown, rather than wait for all of them.
         env["REMAP_SIGTERM"] = "SIGQUIT"
+        if self._environment.secret_key_file:
+            env["SECRET_KEY_FILE"] = str(self._environment.secret_key_file)
         if self._embedded and self._environment.app_redis is None:
             env["APP_REDIS_URL"] = self._embedded.url(0)
         if self._embedded and not self._environment.sources:
             env["REDIS_URL"] = self._embedded.url(1)
         return env
 
-    def _program(
-        self,
-        name: str,
-        command: tuple[str, ...],
-        *,
-        descriptors: tuple[int, ...] = (),
-        ready: Callable[[], bool] = lambda: True,
-        extra: Callable[[], Mapping[str, str]] = dict,
-        shows: Callable[[str], bool] = lambda line: True,
-    ) -> Program:
-        return Program(
-            name=name,
-            command=command,
-            environment=lambda: {**self.children_environment(), **extra()},
-            directory=self._base_dir,
-            descriptors=descriptors,
-            ready=ready,
-            shows=shows,
-        )
+    def _demo_environment(self) -> Mapping[str, str]:
+        """A shop knows its Redis and none of our secrets; the key that every start wants signs nothing."""
+        env = {**only(os.environ, _DEMO), "PYTHONUNBUFFERED": "1"}
+        return env | {"DEMO_REDIS_URL": self.watched_url(), "SECRET_KEY": secrets.token_urlsafe(50)}
+
+    def _program(self, name: str, command: tuple[str, ...]) -> Program:
+        return Program(name, command, self.children_environment, directory=self._base_dir)
 
     def _daphne(self) -> tuple[str, ...]:
         proxy = ("--proxy-headers",) if self._environment.trust_proxy else ()
@@ -89,8 +87,7 @@ class Plan:
 
     def _web_is_ready(self) -> bool:
         host, port = self._web.getsockname()[:2]
-        reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  a key, not a place to bind to
-        connection = http.client.HTTPConnection(reachable, port, timeout=5)
+        connection = http.client.HTTPConnection(reachable(host), port, timeout=5)
         try:
             connection.request("GET", "/healthz", headers={"Host": "localhost"})
             return connection.getresponse().status == http.HTTPStatus.OK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.contrib.auth.decorators import login_not_required
 from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
@@ -9,6 +11,8 @@ from django.views.decorators.http import require_safe
 
 from queues.models import Source
 from queues.registry import configured
+
+log = logging.getLogger(__name__)
 
 
 @login_not_required
@@ -19,8 +23,9 @@ def healthz(request: HttpRequest) -> JsonResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         known = {source.name: source for source in Source.objects.only("name", "ok_at", "down_since")}
-    except Error:
-        # The reason may name a host or a user; it is in the log of whoever else needs the database.
+    except Error as error:
+        # For the log only: the text may name a host or a user, and this page is open to all.
+        log.warning("the database cannot be used: %s: %s", type(error).__name__, str(error).partition("\n")[0])
         return JsonResponse({"status": "unavailable", "database": "unavailable"}, status=503)
     sources = [_report(config.name, known.get(config.name)) for config in configured()]
     return JsonResponse({"status": "ok", "database": "ok", "sources": sources})

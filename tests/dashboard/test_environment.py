@@ -304,9 +304,10 @@ def test_a_database_url_becomes_djangos_settings(folder: Path) -> None:
     assert [database[key] for key in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [
         "name", "u@x", "p/w", "db.example", "5433",
     ]  # fmt: skip
-    assert database["OPTIONS"] == {"sslmode": "verify-full"}
-    socket = read(folder, DATABASE_URL="postgres:///name?host=/run/postgresql").database
+    assert database["OPTIONS"] == {"connect_timeout": "5", "sslmode": "verify-full"}
+    socket = read(folder, DATABASE_URL="postgres:///name?host=/run/postgresql&connect_timeout=30").database
     assert (socket["HOST"], socket["NAME"]) == ("/run/postgresql", "name")
+    assert socket["OPTIONS"] == {"connect_timeout": "30"}
 
 
 @pytest.mark.parametrize(("url", "path"), [("sqlite:///data/x.db", "data/x.db"), ("sqlite:////srv/x.db", "/srv/x.db")])
@@ -446,9 +447,10 @@ def test_every_process_names_wrong_values_a_line_each_without_a_trace(folder: Pa
 
 @pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
 def test_a_process_on_its_own_needs_servers_that_are_named(folder: Path, command: list[str]) -> None:
-    done = run(folder, command, {"REDIS_URL": "redis://127.0.0.1:1"} if "worker" in command else {})
+    given = {"REDIS_URL": "redis://127.0.0.1:1", "SECRET_KEY": KEY} if "worker" in command else {}
+    done = run(folder, command, given)
     assert done.returncode == 1
-    missing = "APP_REDIS_URL" if "worker" in command else "APP_REDIS_URL and REDIS_URL (or MIRANTE_SOURCES)"
+    missing = "APP_REDIS_URL" if given else "SECRET_KEY, APP_REDIS_URL, REDIS_URL (or MIRANTE_SOURCES)"
     assert done.stderr.startswith(f"Mirante cannot start this process: {missing} not set")
     assert len(done.stderr.splitlines()) == 1
 

@@ -91,8 +91,11 @@ def test_it_only_reads(method: str) -> None:
 
 
 @pytest.mark.usefixtures("broken_database")
-def test_it_is_red_when_the_database_cannot_be_reached() -> None:
+def test_it_is_red_when_the_database_cannot_be_reached(caplog: pytest.LogCaptureFixture) -> None:
     answer = Client().get("/healthz")
+    assert [record.getMessage().split(":")[:2] for record in caplog.records if record.name.endswith("health")] == [
+        ["the database cannot be used", " OperationalError"]
+    ]
     assert answer.status_code == 503
     assert answer.json() == {"status": "unavailable", "database": "unavailable"}
     assert "no-store" in answer.headers["Cache-Control"]

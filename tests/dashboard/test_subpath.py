@@ -79,13 +79,17 @@ async def test_every_request_arrives_with_the_whole_path(asked: str, whole: str)
     assert (seen[0]["path"], seen[0]["root_path"]) == (whole, "/mirante")
 
 
-def test_pages_static_files_redirects_and_forms_work_under_a_sub_path(tmp_path: Path) -> None:
-    up = Started(tmp_path / "var", MIRANTE_BASE_URL="http://ops.example.com/mirante")
+def test_all_works_under_a_sub_path_behind_a_tls_proxy(tmp_path: Path) -> None:
+    up = Started(tmp_path / "var", MIRANTE_BASE_URL="https://ops.example.com/mirante", MIRANTE_TRUST_PROXY="1")
     try:
-        up.wait_for(r"Mirante is ready:  http://ops\.example\.com/mirante/ ")
+        up.wait_for(r"Mirante is ready:  https://ops\.example\.com/mirante/ ")
         address = up.wait_for(r"\(here: (http://\S+)/mirante/\)").group(1)
         for before in ("/mirante", ""):
-            host = {"Host": "ops.example.com"}
+            # Past the proxy only health is told; whoever came without TLS is sent to it.
+            assert get(f"{address}{before}/healthz", Host="localhost")[0] == 200
+            status, _, headers = get(f"{address}{before}/login/", Host="ops.example.com")
+            assert (status, headers["Location"]) == (301, "https://ops.example.com/mirante/login/")
+            host = {"Host": "ops.example.com", "X-Forwarded-Proto": "https"}
             status, _, headers = get(f"{address}{before}/", **host)
             assert (status, unquote(headers["Location"])) == (302, "/mirante/login/?next=/mirante/")
             status, page, headers = get(f"{address}{before}/login/", **host)

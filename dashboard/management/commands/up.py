@@ -22,7 +22,7 @@ from dashboard.first_admin import FirstAdmin
 from dashboard.processes import ready
 from dashboard.processes.child import Program
 from dashboard.processes.console import Console
-from dashboard.processes.listen import CannotListen, web_socket
+from dashboard.processes.listen import CannotListen, reachable, web_socket
 from dashboard.processes.lock import Busy, FolderLock
 from dashboard.processes.plan import Plan
 from dashboard.processes.supervisor import STOP_SIGNALS, Supervisor
@@ -81,7 +81,7 @@ class Command(BaseCommand):
     ) -> int:
         console = Console(
             sys.stdout,
-            secrets=_passwords(env, embedded),
+            secrets=_passwords(env, admin, embedded),
             colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
             width=max(len(program.name) for program in programs),
         )
@@ -98,18 +98,19 @@ def _needs_embedded(env: Environment) -> bool:
     return env.app_redis is None or not env.sources
 
 
-def _passwords(env: Environment, embedded: EmbeddedValkey | None) -> list[str]:
+def _passwords(env: Environment, admin: FirstAdmin | None, embedded: EmbeddedValkey | None) -> list[str]:
     """Whatever must never be seen in a child's output, in both its spellings."""
     urls = [source.url for source in env.sources] + ([env.app_redis.url] if env.app_redis else [])
     found = [urlsplit(url).password or "" for url in urls]
-    found += [str(env.database.get("PASSWORD", "")), env.email.password if env.email else "", env.secret_key]
-    found += [embedded.password] if embedded else []
+    found += [str(env.database.get("PASSWORD", "")), env.email.password if env.email else ""]
+    found += [env.secret_key, *env.secret_key_fallbacks, env.admin_password or ""]
+    found += [admin.password or "" if admin else "", embedded.password if embedded else ""]
     return [secret for password in found for secret in (password, unquote(password))]
 
 
 def _banner(env: Environment, admin: FirstAdmin | None, *, port: int) -> list[str]:
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.bind, f"[{env.bind}]" if ":" in env.bind else env.bind)  # noqa: S104
-    local = f"http://{host}:{port}{env.path_prefix}/"
+    host = reachable(env.bind)
+    local = f"http://{f'[{host}]' if ':' in host else host}:{port}{env.path_prefix}/"
     public = f"{env.base_url.origin}{env.base_url.path}/" if env.base_url else local
     behind = f"  (here: {local})" if public != local else ""
     return ["", f"  Mirante is ready:  {public}{behind}", *_sign_in(admin), ""]
