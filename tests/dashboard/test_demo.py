@@ -226,6 +226,7 @@ def test_completed_jobs_are_kept_within_bounds_except_where_the_shop_forgot(demo
     assert all(spec.options["removeOnComplete"]["count"] <= 500 for spec in bounded)
     assert all(spec.options["removeOnFail"]["count"] <= 200 for spec in bounded)
     assert "removeOnComplete" not in QUEUES["reports"].options
+    demo.until(lambda: demo.jobs("email-notifications", "completed"))
     job = demo.jobs("email-notifications", "completed")[0]
     assert json.loads(job["opts"])["removeOnComplete"]["count"] == 500
 

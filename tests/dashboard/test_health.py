@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from django.db import connection, connections
@@ -29,11 +28,11 @@ def sources(settings: Settings) -> None:
 
 
 @pytest.fixture
-def broken_database(tmp_path: Path) -> Iterator[None]:
+def broken_database() -> Iterator[None]:
     """A database that cannot be connected to, in the place of the working one."""
     working = connections["default"]
     broken = working.copy()
-    broken.settings_dict |= {"NAME": str(tmp_path / "missing" / "database"), "HOST": "127.0.0.1", "PORT": "1"}
+    broken.settings_dict |= {"NAME": "/no/such/folder/database", "HOST": "127.0.0.1", "PORT": "1"}
     connections["default"] = broken
     yield
     broken.close()
