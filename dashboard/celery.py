@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init, setup_logging
+from celery.signals import beat_init, celeryd_init, setup_logging, worker_ready
 from django.conf import settings
 
 from dashboard import broker
@@ -37,3 +37,10 @@ def _keep_our_logging(**_: Any) -> None:
 @beat_init.connect
 def _refuse_without_servers(**_: Any) -> None:
     broker.require_servers(settings.ENV)
+
+
+@worker_ready.connect
+def _look_at_once(**_: Any) -> None:
+    """The clock's first round comes only after a whole interval; who starts Mirante wants to see queues now."""
+    for name in ("scan-sources", "read-sources"):
+        app.tasks[app.conf.beat_schedule[name]["task"]].apply_async(retry=False)

@@ -41,8 +41,8 @@ class Shell:
     @property
     def commands_per_second(self) -> float | None:
         """What reading costs all sources together; None as soon as one of them is not known."""
-        rates = [cost.commands_per_second(source.name) for source in self.sources]
-        known = [rate for rate in rates if rate is not None]
+        rates = cost.commands_per_second([source.name for source in self.sources])
+        known = [rate for rate in rates.values() if rate is not None]
         return sum(known) if known and len(known) == len(rates) else None
 
 

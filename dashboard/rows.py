@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from dashboard import words
 from dashboard.charts import bar
-from queues.attention import Level, Verdict
-from queues.facts import Why
+from queues.attention import Verdict
+from queues.facts import Level, Why
 from queues.readings import QueueReading
 from queues.types import State
 

@@ -18,11 +18,6 @@ from queues.types import Counts, QueueRef, State
 OLD_MS = 15 * 60 * 1000  # a waiting job created longer ago than this needs eyes
 EYES = 3
 
-__all__ = [
-    "Eye", "Fact", "Level", "Verdict", "Why", "dead_letters_of", "judge", "judge_reading", "lede", "letters_queue",
-    "needs_eyes",
-]  # fmt: skip
-
 # `-dlq` and the like can mean nothing else; a queue called `x-failed` is one only beside a queue `x`.
 _LETTERS = re.compile(
     rb"(?P<origin>.+?)[-._](?:(?P<plain>dlq|dead|dead-?letters?|dead_letters?)|failed)", re.IGNORECASE
@@ -130,7 +125,9 @@ def lede(readings: Sequence[SourceReading], judged: Sequence[tuple[QueueRef, Ver
     """
     unread = [reading for reading in readings if not reading.live]
     if unread and len(readings) == 1:
-        return _("%(source)s cannot be read. This is its last reading.") % {"source": unread[0].source}
+        last = unread[0].read_at
+        text = _("%(source)s cannot be read. This is its last reading.") if last else _("%(source)s cannot be read.")
+        return text % {"source": unread[0].source}
     sentences = [_where(readings)]
     if unread:
         sentences.append(_unread(unread, len(readings)))
@@ -142,12 +139,26 @@ def lede(readings: Sequence[SourceReading], judged: Sequence[tuple[QueueRef, Ver
 
 
 def _where(readings: Sequence[SourceReading]) -> str:
-    total = sum(reading.queue_total for reading in readings)
+    total = sum(reading.known for reading in readings)
+    if unsearched := [reading.source for reading in readings if reading.queue_total is None]:
+        return _unsearched(unsearched, total)
     if len(readings) == 1:
         text = ngettext("%(n)s queue in %(source)s.", "%(n)s queues in %(source)s.", total)
         return text % {"n": number(total), "source": readings[0].source}
     text = ngettext("%(n)s queue in %(sources)s sources.", "%(n)s queues in %(sources)s sources.", total)
     return text % {"n": number(total), "sources": number(len(readings))}
+
+
+def _unsearched(names: Sequence[str], known: int) -> str:
+    """A number of queues is claimed only after a search that came to its end."""
+    told = ngettext("%(names)s has not been searched yet.", "%(names)s have not been searched yet.", len(names))
+    if known:
+        told = ngettext(
+            "%(names)s has not been searched to the end yet; queues known so far: %(n)s.",
+            "%(names)s have not been searched to the end yet; queues known so far: %(n)s.",
+            len(names),
+        )
+    return told % {"names": ", ".join(names), "n": number(known)}
 
 
 def _unread(unread: Sequence[SourceReading], total: int) -> str:

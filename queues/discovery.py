@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -18,7 +18,7 @@ from queues.errors import BadInput, QueueError
 from queues.models import Queue, Source
 from queues.names import show_controls
 from queues.outages import watched
-from queues.readings import SCAN_SILENT, scan_state
+from queues.readings import SCAN_SILENT, ScanState, scan_state
 from queues.registry import SourceConfig, backend, configured
 from queues.types import QueueRef
 
@@ -28,7 +28,10 @@ FLUSH_ROWS = 500
 FLUSH_S = 1.0
 SHORTEST_PAUSE_S = 30.0
 LONGEST_S = 540.0  # a scan that takes longer is stopped: some 300 million keys
+MOST_AT_ONCE = 2  # scans of all sources: half of a worker's threads, so that reading goes on beside the longest
 PAUSE_FACTOR = 20  # between scans we rest for twenty times what the last one took: at most 5 % of the time
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 logger = logging.getLogger(__name__)
 
@@ -86,32 +89,24 @@ def scan(name: str) -> bool:
     return True
 
 
-def due(name: str) -> bool:
-    """Whether a scan should start: asked for, never finished, or the last one is long enough ago."""
-    row = Source.objects.filter(name=name).first()
-    if row is None:
-        return True
-    state = scan_state(row)
-    if state.running:
-        return False
-    if state.requested or row.scan_started_at is None:
-        return True
-    pause = timedelta(seconds=max(SHORTEST_PAUSE_S, PAUSE_FACTOR * row.scan_seconds))
-    return timezone.now() - row.scan_started_at >= pause
+def due() -> Sequence[str]:
+    """The sources of which a scan should start now, first those that were asked for, then who waited longest.
 
-
-def request_scan(name: str) -> bool:
-    """Ask for a scan now. True when a worker has been told; False when the broker does not answer.
-
-    Also in the latter case the wish is kept: the next regular look for due scans starts it.
-    NotFound for a source that is not configured.
+    Never so many that more than two scans run at once: the others come when one of these has ended. One query.
     """
+    names = [config.name for config in configured()]
+    rows = {row.name: row for row in Source.objects.filter(name__in=names)}
+    states = {name: scan_state(rows.get(name)) for name in names}
+    running = sum(1 for state in states.values() if state.running)
+    wanted = [name for name, state in states.items() if _due(rows.get(name), state)]
+    wanted.sort(key=lambda name: (not states[name].requested, states[name].started_at or _LONG_AGO))
+    return wanted[: max(0, MOST_AT_ONCE - running)]
+
+
+def wish(name: str) -> None:
+    """Keep the wish for a scan now; `due` tells it. NotFound for a source that is not configured."""
     backend(name)
     Source.objects.update_or_create(name=name, defaults={"scan_requested_at": timezone.now()})
-    # Tasks import this module.
-    from queues.tasks import start_scan
-
-    return start_scan(name)
 
 
 def pin(name: str, slug: str) -> None:
@@ -140,6 +135,14 @@ def parse(name: str, slug: str) -> QueueRef:
     if not ref.name:
         raise BadInput(_("A queue has a name."))
     return ref
+
+
+def _due(row: Source | None, state: ScanState) -> bool:
+    """Whether a scan was asked for, never began, or the last one is long enough ago."""
+    if state.running or row is None or row.scan_started_at is None or state.requested:
+        return not state.running
+    pause = timedelta(seconds=max(SHORTEST_PAUSE_S, PAUSE_FACTOR * row.scan_seconds))
+    return timezone.now() - row.scan_started_at >= pause
 
 
 def _claim(name: str) -> _Walk | None:
@@ -215,9 +218,12 @@ def _settle(walk: _Walk, reader: Backend) -> None:
 def _end(walk: _Walk, error: str) -> None:
     """Give the source free again. Writes nothing when another scan has taken over."""
     now = timezone.now()
-    values: dict[str, object] = {"scan_beat_at": None, "scan_error": error}
+    # One that broke off has cost as much a second as one that came to its end, and is followed by the same rest.
+    values: dict[str, object] = {
+        "scan_beat_at": None, "scan_error": error, "scan_seconds": (now - walk.started).total_seconds()
+    }  # fmt: skip
     if not error:
-        values |= {"scan_finished_at": now, "scan_seconds": (now - walk.started).total_seconds()}
+        values["scan_finished_at"] = now
     Source.objects.filter(pk=walk.source.pk, scan_started_at=walk.started).update(**values)
 
 

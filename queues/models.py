@@ -22,7 +22,7 @@ class Source(models.Model):
     scan_started_at = models.DateTimeField(null=True, help_text=_("when the running or last scan began"))
     scan_beat_at = models.DateTimeField(null=True, help_text=_("last sign of life of the running scan; null: none"))
     scan_finished_at = models.DateTimeField(null=True, help_text=_("when a scan last came to its end"))
-    scan_seconds = models.FloatField(default=0, help_text=_("how long the last complete scan took"))
+    scan_seconds = models.FloatField(default=0, help_text=_("how long the last scan took, also one that broke off"))
     scan_keys = models.PositiveBigIntegerField(default=0, help_text=_("keys seen by the running or last scan"))
     scan_skipped = models.PositiveIntegerField(default=0, help_text=_("queues whose names are too long to keep"))
     scan_error = models.TextField(default="", help_text=_("why the last scan did not come to its end"))

@@ -37,13 +37,12 @@ _lock = threading.Lock()
 def watched(name: str) -> Iterator[Backend]:
     """The backend of a source, with outages kept: `Unreachable` leaves it with `since` filled in.
 
-    Costs one small query on success, a write only when an outage begins or ends. After a try that
-    took long to fail it raises at once for twice that time, at most 10 s, so that a server which
-    swallows packets costs a page its timeout now and then, and not each time. NotFound for a source
-    that is not configured.
+    Costs one small query on success, a write only when an outage begins or ends. Raises at once while
+    the source is being held (`refusal`). NotFound for a source that is not configured.
     """
     reader = backend(name)
-    refuse_while_held(name)
+    if held := refusal(name):
+        raise held
     began = time.monotonic()
     try:
         yield reader
@@ -92,12 +91,20 @@ def failed(name: str, error: Unreachable, took_s: float) -> Unreachable:
     return told
 
 
-def refuse_while_held(name: str) -> None:
-    """Raise Unreachable, with the last reason, while a failure that took long to show is recent."""
+def refusal(name: str) -> Unreachable | None:
+    """The last failure as long as it stands for further tries: for twice the time it took to show, at most 10 s.
+
+    So a server that swallows packets costs a page its timeout now and then, and not each time. It ends
+    at once when any process has had an answer. A query only while a failure is kept.
+    """
     with _lock:
         held = _held.get(name)
-    if held and held.until > time.monotonic():
-        raise Unreachable(str(held.error), source=name, since=held.error.since)
+    if held is None or held.until <= time.monotonic():
+        return None
+    if not Source.objects.filter(name=name, down_since=held.error.since).exists():
+        forget(name)
+        return None
+    return Unreachable(str(held.error), source=name, since=held.error.since)
 
 
 def forget(name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -13,22 +12,17 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from queues import cost, outages
+from queues import outages
 from queues.backend import Backend
 from queues.errors import QueueError, Unreachable
 from queues.models import Queue, Snapshot, Source
 from queues.outages import watched
-from queues.registry import backend, configured
+from queues.registry import configured
 from queues.snapshots import Stored, dump_counts, dump_health, load_counts, load_health
+from queues.sources import ask_all
 from queues.types import Counts, Health, QueueRef, Workers
 
-__all__ = [
-    "QueueReading", "ScanState", "SourceReading", "SourceStatus", "health", "names", "now", "now_ms", "of",
-    "read", "read_all", "status", "store", "watched",
-]  # fmt: skip
-
 SCAN_SILENT = timedelta(seconds=30)  # a scan that gave no sign for so long has been interrupted
-MOST_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +68,14 @@ class SourceReading:
     scan: ScanState = ScanState()
 
     @property
-    def queue_total(self) -> int:
-        """Queues that are not gone."""
+    def known(self) -> int:
+        """Queues in the list that are not gone."""
         return sum(1 for queue in self.queues if queue.gone_since is None)
+
+    @property
+    def queue_total(self) -> int | None:
+        """How many queues it has; None (not known) until a scan has come to its end."""
+        return self.known if self.scan.finished_at else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class SourceStatus:
     tries: int
     ok_at: datetime | None  # the regular reading's last success
     read_at: datetime | None  # the last stored reading
-    queue_total: int
+    queue_total: int | None  # None (not known) until a scan has come to its end
     scan: ScanState
 
 
@@ -103,18 +102,11 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the server said, or why it did not; `took_s` is how long that took to show."""
+    """What the server said, and when."""
 
     counts: Mapping[QueueRef, Counts]
     workers: Workers
     at: datetime
-    error: QueueError | None = None
-    took_s: float = 0.0
-
-
-def now() -> datetime:
-    """Our clock, aware."""
-    return timezone.now()
 
 
 def now_ms() -> int:
@@ -132,23 +124,16 @@ def read(name: str) -> SourceReading:
 
 
 def read_all(names: Sequence[str] | None = None) -> Sequence[SourceReading]:
-    """`read` of several sources, of all configured ones by default, side by side.
-
-    The database is read by the caller's thread, the servers by one thread each, so that a dead
-    server costs all of them together no more than its own timeout.
-    """
+    """`read` of several sources, of all configured ones by default, side by side."""
     asked = [config.name for config in configured()] if names is None else list(names)
-    readers = [backend(name) for name in asked]
-    known = [_known(name) for name in asked]
-    refs = [[ref for ref, _gone, _pinned in each.queues] for each in known]
-    if len(asked) < 2:
-        answers = list(map(_ask, readers, refs))
-    else:
-        with ThreadPoolExecutor(min(len(asked), MOST_THREADS)) as pool:
-            answers = list(pool.map(_ask, readers, refs))
-    result = [_told(name, each, answer) for name, each, answer in zip(asked, known, answers, strict=True)]
-    cost.report()
-    return result
+    known = {name: _known(name) for name in asked}
+
+    def ask(reader: Backend) -> _Answer:
+        refs = [ref for ref, _gone, _pinned in known[reader.source].queues]
+        return _Answer(reader.counts(refs), reader.workers(), timezone.now())
+
+    answers = ask_all(asked, ask)
+    return [_told(name, known[name], answers[name]) for name in asked]
 
 
 def store(name: str) -> SourceReading:
@@ -164,7 +149,7 @@ def store(name: str) -> SourceReading:
     values: dict[str, object] = {"taken_at": reading.read_at, "counts": text}
     health = _ask_health(name)
     if health is not None:
-        values |= {"health": dump_health(health), "health_at": now()}
+        values |= {"health": dump_health(health), "health_at": timezone.now()}
     with transaction.atomic():
         source, _ = Source.objects.update_or_create(name=name, defaults={"ok_at": reading.read_at})
         Snapshot.objects.update_or_create(source=source, defaults=values)
@@ -219,17 +204,6 @@ def _ref(name: str, slug: str) -> QueueRef:
     return QueueRef.from_slug(name, slug)
 
 
-def _ask(reader: Backend, refs: Sequence[QueueRef]) -> _Answer:
-    """One server's counts and workers. Touches no database: it runs in a thread of its own."""
-    began = time.monotonic()
-    try:
-        outages.refuse_while_held(reader.source)
-        counts = reader.counts(refs)
-        return _Answer(counts, reader.workers(), now())
-    except QueueError as error:
-        return _Answer({}, Workers(), now(), error, time.monotonic() - began)
-
-
 def _ask_health(name: str) -> Health | None:
     """None when it cannot be read: an outage is noted by now, anything else leaves the last health with its time."""
     try:
@@ -239,21 +213,19 @@ def _ask_health(name: str) -> Health | None:
         return None
 
 
-def _told(name: str, known: _Known, answer: _Answer) -> SourceReading:
+def _told(name: str, known: _Known, answer: _Answer | QueueError) -> SourceReading:
     scan = scan_state(known.row)
-    if answer.error is None:
-        outages.note_success(name, answer.at)
+    if isinstance(answer, _Answer):
         because = answer.workers.unknown_because
         return SourceReading(
             name, tuple(_live(known, answer)), True, answer.at, scan=scan, workers_unknown_because=because
         )
     down_since, tries = None, 0
-    if isinstance(answer.error, Unreachable):
-        down_since = answer.error.since or outages.failed(name, answer.error, answer.took_s).since
-        tries = max(known.row.tries if known.row else 0, 1)
+    if isinstance(answer, Unreachable):
+        down_since, tries = answer.since, max(known.row.tries if known.row else 0, 1)
     stored, taken_at = _stored(name)
     queues = tuple(_last(known, stored, taken_at))
-    return SourceReading(name, queues, False, taken_at, down_since, str(answer.error), tries, scan=scan)
+    return SourceReading(name, queues, False, taken_at, down_since, str(answer), tries, scan=scan)
 
 
 def _live(known: _Known, answer: _Answer) -> Iterator[QueueReading]:
@@ -279,7 +251,7 @@ def scan_state(row: Source | None) -> ScanState:
     """The scan as the row of its source tells it; a silent one counts as interrupted."""
     if row is None:
         return ScanState()
-    running = row.scan_beat_at is not None and row.scan_beat_at > now() - SCAN_SILENT
+    running = row.scan_beat_at is not None and row.scan_beat_at > timezone.now() - SCAN_SILENT
     asked, started = row.scan_requested_at, row.scan_started_at
     requested = asked is not None and (started is None or started < asked)
     return ScanState(running, requested, started, row.scan_finished_at, row.scan_keys, row.scan_skipped, row.scan_error)
@@ -287,7 +259,7 @@ def scan_state(row: Source | None) -> ScanState:
 
 def _status(name: str, row: Source | None) -> SourceStatus:
     if row is None:
-        return SourceStatus(name, None, "", 0, None, None, 0, ScanState())
+        return SourceStatus(name, None, "", 0, None, None, None, ScanState())
     snapshot: Snapshot | None = getattr(row, "snapshot", None)
     return SourceStatus(
         name=name,
@@ -296,6 +268,6 @@ def _status(name: str, row: Source | None) -> SourceStatus:
         tries=row.tries,
         ok_at=row.ok_at,
         read_at=snapshot.taken_at if snapshot else None,
-        queue_total=getattr(row, "queue_total", 0),
+        queue_total=getattr(row, "queue_total", None) if row.scan_finished_at else None,
         scan=scan_state(row),
     )

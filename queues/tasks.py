@@ -45,32 +45,36 @@ def read_source(name: str) -> None:
 
 @shared_task(ignore_result=True, expires=SCAN_LOOK_EVERY_S)
 def scan_sources() -> None:
-    """Start a scan of each source that is due for one."""
-    for config in configured():
-        if discovery.due(config.name):
-            _send(scan_source, config.name)
+    """Start the scans that are due."""
+    for name in discovery.due():
+        _send(scan_source, name)
 
 
 @shared_task(ignore_result=True, expires=60)
 def scan_source(name: str) -> None:
-    """Scan one source, unless a scan of it is running."""
-    try:
-        discovery.scan(name)
-    except NotFound as error:
-        logger.info("%s", error)  # the source left the configuration after the task was sent
+    """Scan one source if that is still due, then start the scans that had to wait for it."""
+    if name not in discovery.due():
+        return
+    discovery.scan(name)
     cost.report()
+    scan_sources()
 
 
-def start_scan(name: str) -> bool:
-    """Hand a scan to a worker. False when the broker does not answer; takes about two seconds at most."""
-    return _send(scan_source, name)
+def request_scan(name: str) -> bool:
+    """Ask for a scan now. True when a worker has been told; False when the broker does not answer.
+
+    Also in the latter case the wish is kept: the next regular look for due scans starts it. Takes two
+    seconds at most. NotFound for a source that is not configured.
+    """
+    discovery.wish(name)
+    return _send(scan_sources)
 
 
-def _send(task: Task[[str], None], name: str) -> bool:
+def _send(task: Task[..., None], *names: str) -> bool:
     try:
         with current_app.connection_for_write(connect_timeout=2, transport_options=PATIENCE) as connection:
-            task.apply_async((name,), producer=Producer(connection, auto_declare=False), retry=False)
+            task.apply_async(names, producer=Producer(connection, auto_declare=False), retry=False)
     except OperationalError as error:
-        logger.warning("%s of %s could not be handed to a worker: %s", task.name, name, type(error).__name__)
+        logger.warning("%s could not be handed to a worker: %s", task.name, type(error).__name__)
         return False
     return True

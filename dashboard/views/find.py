@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.http import page
 from queues import readings
+from queues.backend import Backend
 from queues.errors import QueueError
 from queues.names import decode_part
-from queues.registry import backend, configured
+from queues.registry import configured
+from queues.sources import ask_all
 from queues.types import Found, QueueRef
 
 MOST_QUEUES = 20  # queues whose name matches that are listed
 MOST_BYTES = 1000  # of an id that is looked up
 
+Refs = Mapping[str, Sequence[QueueRef]]  # by source
+
 
 class Unread(NamedTuple):
-    """A source that could not be asked, and why."""
+    """A source in which the id was not looked up everywhere, and why."""
 
     name: str
-    error: str
+    why: str
 
 
 @require_safe
@@ -38,21 +41,25 @@ def find(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"q": q}
     if not typed:
         return page(request, "find/find.html", context)
-    sources = [config.name for config in configured()]
-    refs = {name: sorted(readings.names(name), key=lambda ref: ref.slug) for name in sources}
-    jobs, unread = _find(refs, _ids(typed))
+    refs = {config.name: sorted(readings.names(config.name), key=lambda ref: ref.slug) for config in configured()}
+    answers = _ask(refs, _ids(typed))
+    jobs = [found for answer in answers.values() if not isinstance(answer, QueueError) for found in answer]
+    failed = [Unread(name, str(answer)) for name, answer in answers.items() if isinstance(answer, QueueError)]
+    unsearched = [status.name for status in readings.status() if not status.scan.finished_at]
     wanted = q.lower()
     queues = [ref for found in refs.values() for ref in found if wanted and wanted in ref.label.lower()]
-    if len(jobs) == 1 and not unread and not any(ref.label == q for ref in queues):
+    if len(jobs) == 1 and not failed and not unsearched and not any(ref.label == q for ref in queues):
         ref = jobs[0].ref
         return redirect("job", ref.queue.source, ref.queue.slug, ref.id)
     context |= {
         "jobs": jobs,
         "queues": queues[:MOST_QUEUES],
         "queues_total": len(queues),
-        "unread": unread,
-        "looked_at": sum(len(found) for found in refs.values()),
-        "read_at": readings.now(),
+        "failed": failed,
+        "unsearched": unsearched,
+        "looked_at": sum(len(refs[name]) for name, answer in answers.items() if not isinstance(answer, QueueError)),
+        "complete": not failed and not unsearched,
+        "read_at": timezone.now(),
     }
     return page(request, "find/find.html", context)
 
@@ -65,25 +72,10 @@ def _ids(typed: str) -> list[bytes]:
     return [job_id for job_id in dict.fromkeys(ids) if 0 < len(job_id) <= MOST_BYTES]
 
 
-def _find(refs: Mapping[str, Sequence[QueueRef]], ids: Sequence[bytes]) -> tuple[list[Found], list[Unread]]:
-    """The hits in all sources, and the sources that could not be asked."""
-    found: list[Found] = []
-    unread = [
-        Unread(status.name, _("Its queues are not known yet: no scan has finished."))
-        for status in readings.status()
-        if not refs[status.name] and not status.scan.finished_at
-    ]
+def _ask(refs: Refs, ids: Sequence[bytes]) -> Mapping[str, Sequence[Found] | QueueError]:
+    """The hits in each source that has queues, or why it could not be asked."""
 
-    def ask(name: str) -> Sequence[Found] | QueueError:
-        try:
-            return [found for job_id in ids for found in backend(name).find(refs[name], job_id)]
-        except QueueError as error:
-            return error
+    def ask(reader: Backend) -> Sequence[Found]:
+        return [found for job_id in ids for found in reader.find(refs[reader.source], job_id)]
 
-    with ThreadPoolExecutor(max(1, min(8, len(refs)))) as pool:
-        for name, answer in zip(refs, pool.map(ask, refs), strict=True):
-            if isinstance(answer, QueueError):
-                unread.append(Unread(name, str(answer)))
-            else:
-                found.extend(answer)
-    return found, unread
+    return ask_all([name for name, found in refs.items() if found and ids], ask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -10,7 +11,7 @@ from dashboard.access import record, requires
 from dashboard.http import page
 from dashboard.jobs import JobView
 from dashboard.words import now_ms
-from queues import readings
+from queues import outages
 from queues.errors import BadInput
 from queues.names import visible
 from queues.types import JobRef, QueueRef
@@ -20,7 +21,7 @@ from queues.types import JobRef, QueueRef
 def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
     """Everything about one job."""
     ref = JobRef(QueueRef.from_slug(source, queue), job)
-    with readings.watched(source) as reader:
+    with outages.watched(source) as reader:
         found = reader.job(ref)
         logs = reader.logs(ref) if found.logs_count else None
     context = {
@@ -30,7 +31,7 @@ def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespon
         "job": found,
         "view": JobView(found, now_ms()),
         "logs": logs,
-        "read_at": readings.now(),
+        "read_at": timezone.now(),
     }
     return page(request, "jobs/job.html", context)
 
@@ -42,9 +43,9 @@ def logs(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespo
     first = request.GET.get("first", "")
     if first and not (first.isascii() and first.isdigit() and len(first) < 10):
         raise BadInput(_("“first” is the number of a log line, from 1."))
-    with readings.watched(source) as reader:
+    with outages.watched(source) as reader:
         lines = reader.logs(ref, first=max(1, int(first)) if first else None)
-    context = {"ref": ref, "queue": ref.queue, "source": source, "logs": lines, "read_at": readings.now()}
+    context = {"ref": ref, "queue": ref.queue, "source": source, "logs": lines, "read_at": timezone.now()}
     return page(request, "jobs/logs.html", context, fragments=("logs",))
 
 
@@ -53,7 +54,7 @@ def logs(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespo
 def field(request: HttpRequest, source: str, queue: str, job: bytes, field: bytes) -> HttpResponse:
     """The exact bytes of one field, secrets included, as a file that no browser will run."""
     ref = JobRef(QueueRef.from_slug(source, queue), job)
-    with readings.watched(source) as reader:
+    with outages.watched(source) as reader:
         raw = reader.body(ref, field)
     record(request, "downloaded the exact bytes", queue=f"{source}/{queue}", job=ref.slug, field=visible(field))
     response = HttpResponse(raw, content_type="application/octet-stream")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -12,7 +13,7 @@ from dashboard.access import requires
 from dashboard.columns import columns
 from dashboard.http import page
 from dashboard.queries import JobsQuery
-from queues import attention, discovery, readings
+from queues import attention, discovery, outages, readings
 from queues.backend import Backend
 from queues.errors import NotFound, Unreachable, Unsupported
 from queues.types import JobPage, QueueRef, State
@@ -28,7 +29,7 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
     known = readings.of(ref)
     context: dict[str, object] = {"ref": ref, "query": query, "known": known, "source": source, "tabs": TABS}
     try:
-        with readings.watched(source) as reader:
+        with outages.watched(source) as reader:
             info, workers = reader.queue(ref), reader.workers()
             query.open_on(info.counts)
             jobs = _jobs(reader, ref, query)
@@ -53,7 +54,7 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
         "verdict": attention.judge(ref, info.counts, number, readings.now_ms(), among),
         "letters": attention.letters_queue(ref, among),
         "origin": attention.dead_letters_of(ref, among),
-        "read_at": readings.now(),
+        "read_at": timezone.now(),
     }
     return page(request, "queues/queue.html", context)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,15 +9,17 @@ from django.contrib import messages
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import requires
+from dashboard.access import requires, safe_next
 from dashboard.http import page
-from queues import cost, discovery, outages, readings
-from queues.errors import NotFound, QueueError, Unreachable
+from queues import cost, discovery, outages, readings, tasks
+from queues.errors import QueueError
 from queues.readings import SourceStatus
 from queues.registry import backend, configured
+from queues.sources import ask_all
 from queues.types import Health, QueueRef
 
 
@@ -41,50 +42,35 @@ class SourceView:
 @require_safe
 def system(request: HttpRequest) -> HttpResponse:
     """Each source's server and what we cost it; the database's clock beside ours."""
-    sources = [config.name for config in configured()]
-    with ThreadPoolExecutor(max(1, min(8, len(sources)))) as pool:
-        answers = dict(zip(sources, pool.map(_health, sources), strict=True))
-    for name, answer in answers.items():
-        if isinstance(answer, Health):
-            outages.note_success(name, readings.now())
-        elif isinstance(answer, Unreachable):
-            outages.failed(name, answer, 0.0)
-    views = [_view(status, answers[status.name]) for status in readings.status()]
+    names = [config.name for config in configured()]
+    answers = ask_all(names, lambda reader: reader.health())
+    rates = cost.commands_per_second(names)
     context = {
-        "sources": views,
+        "sources": [_view(status, answers[status.name], rates[status.name]) for status in readings.status()],
         "database": connection.vendor,
         "database_offset_ms": _database_offset_ms(),
-        "read_at": readings.now(),
+        "read_at": timezone.now(),
     }
     return page(request, "system/system.html", context)
 
 
-def _health(name: str) -> Health | QueueError:
-    try:
-        return backend(name).health()
-    except QueueError as error:
-        return error
-
-
-def _view(status: SourceStatus, answer: Health | QueueError) -> SourceView:
-    error = answer if isinstance(answer, QueueError) else None
-    health, health_at = (None, None) if error else (answer, readings.now())
-    if error and (last := readings.health(status.name)):
-        health, health_at = last
-    rate = cost.commands_per_second(status.name)
-    assert health is None or isinstance(health, Health)
-    return SourceView(status, backend(status.name).address, health, health_at, error, rate)
+def _view(status: SourceStatus, answer: Health | QueueError, rate: float | None) -> SourceView:
+    address = backend(status.name).address
+    if isinstance(answer, Health):
+        return SourceView(status, address, answer, timezone.now(), None, rate)
+    health, health_at = readings.health(status.name) or (None, None)
+    return SourceView(status, address, health, health_at, answer, rate)
 
 
 def _database_offset_ms() -> float | None:
     """The database's clock minus ours, to half the time that asking takes; None where it is a file of ours."""
     if connection.vendor != "postgresql":
         return None
-    before = readings.now()
+    before = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         theirs: datetime = cursor.fetchone()[0]
-    after = readings.now()
+    after = timezone.now()
     return (theirs - (before + (after - before) / 2)).total_seconds() * 1000
 
 
@@ -92,8 +78,7 @@ def _database_offset_ms() -> float | None:
 @requires("operator")
 def scan(request: HttpRequest, source: str) -> HttpResponse:
     """Look for queues now instead of at the next round."""
-    _configured(source)
-    if discovery.request_scan(source):
+    if tasks.request_scan(source):
         messages.success(request, _("Mirante looks for queues in %(source)s now.") % {"source": source})
     else:
         messages.warning(
@@ -101,14 +86,14 @@ def scan(request: HttpRequest, source: str) -> HttpResponse:
             _("The scan of %(source)s is noted, but no worker could be told; it starts with the next round.")
             % {"source": source},
         )
-    return redirect("overview" if request.POST.get("from") == "overview" else "system")
+    return _back(request)
 
 
 @require_POST
 @requires("operator")
 def pin(request: HttpRequest, source: str) -> HttpResponse:
     """Pin a queue by the name and prefix that somebody typed."""
-    _configured(source)
+    backend(source)
     name, prefix = request.POST.get("name", "").strip(), request.POST.get("prefix", "").strip() or "bull"
     if not name or ":" in name:
         messages.error(request, _("Type the queue’s name as the producer gives it; it cannot be empty or hold “:”."))
@@ -122,12 +107,16 @@ def pin(request: HttpRequest, source: str) -> HttpResponse:
 @require_POST
 @requires("viewer")
 def try_now(request: HttpRequest, source: str) -> HttpResponse:
-    """Ask a source that did not answer once more, now."""
-    _configured(source)
+    """Ask a source that did not answer once more, now, for all processes, and go back to where that was wished."""
     outages.forget(source)
-    return redirect("overview")
+    answer = ask_all([source], lambda reader: reader.health())[source]
+    if isinstance(answer, Health):
+        messages.success(request, _("%(source)s answers.") % {"source": source})
+    else:
+        messages.warning(request, _("%(source)s still cannot be read.") % {"source": source})
+    return _back(request)
 
 
-def _configured(source: str) -> None:
-    if source not in {config.name for config in configured()}:
-        raise NotFound(_("No source is called “%(source)s”.") % {"source": source})
+def _back(request: HttpRequest) -> HttpResponse:
+    """To the page that the form stood on."""
+    return redirect(safe_next(request.POST.get("next", "")) or "system")

@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 (
                     "scan_seconds",
                     models.FloatField(
-                        default=0, help_text="how long the last complete scan took"
+                        default=0, help_text="how long the last scan took, also one that broke off"
                     ),
                 ),
                 (

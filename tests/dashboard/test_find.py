@@ -7,13 +7,15 @@ import redis
 from django.conf import LazySettings
 from django.test import Client
 
-from queues import discovery, registry
+from queues import discovery, outages, registry
+from queues.errors import Unreachable
+from queues.models import Source
 from queues.registry import SourceConfig
 from queues.types import State
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
 from tests.seed import seed_job, seed_many, seed_queue, seed_state
-from tests.valkey import RedisCommands
+from tests.valkey import RedisCommands, Server, StartRedis
 
 pytestmark = pytest.mark.django_db
 
@@ -89,15 +91,50 @@ def test_a_queue_is_found_by_a_part_of_its_name(viewer: Client, source: SourceCo
     assert list(page.all("href", "/queues/main/email-notifications/", tag="a"))
 
 
-def test_a_source_that_cannot_be_asked_is_named(
-    viewer: Client, source: SourceConfig, valkey: redis.Redis, settings: LazySettings
-) -> None:
-    seed_queue(valkey, "mail", waiting=1)
-    settings.MIRANTE_SOURCES = (source, SourceConfig("spare", "redis://127.0.0.1:1/0"))
+@pytest.fixture
+def spare(source: SourceConfig, start_redis: StartRedis, settings: LazySettings) -> Server:
+    """A second source with one queue, all searched; `main` has none yet."""
+    server = start_redis()
+    settings.MIRANTE_SOURCES = (source, server.config("spare"))
     registry.forget()
+    with server.client() as client:
+        seed_queue(client, "parcels", waiting=2)
+    discovery.scan("spare")
+    return server
+
+
+def test_an_outage_is_no_absence(viewer: Client, spare: Server, valkey: redis.Redis) -> None:
+    seed_queue(valkey, "mail", waiting=1)
     discovery.scan("main")
+    spare.stop()
     page = Page(viewer.get("/find/?q=1"))
     assert "spare could not be asked" in page.text
+    assert "looked up in 1 queue, which is not everywhere" in page.text
+    assert page.rows("data-job") == ["1"]
+    absent = Page(viewer.get("/find/?q=nowhere")).text
+    assert "None of the queues that were asked holds a job with this id" in absent
+    assert "No queue holds" not in absent
+    assert Source.objects.get(name="spare").down_since is not None
+    assert Source.objects.get(name="main").down_since is None
+
+
+def test_a_search_waits_once_for_a_source_that_swallows_packets(
+    viewer: Client, spare: Server, valkey: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    discovery.scan("main")
+    outages.failed("spare", Unreachable("spare swallows packets.", source="spare"), took_s=30)
+    with redis_commands(max=0):
+        text = Page(viewer.get("/find/?q=1")).text
+    assert "spare swallows packets." in text
+    assert "No queue could be asked for this id" in text
+    outages.forget("spare")
+
+
+def test_a_source_that_was_never_searched_to_the_end_may_hold_more(
+    viewer: Client, spare: Server, valkey: redis.Redis
+) -> None:
+    page = Page(viewer.get("/find/?q=1"))
+    assert "Not all queues of main are known yet" in page.text
     assert page.rows("data-job") == ["1"]
 
 

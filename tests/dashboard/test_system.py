@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 import redis
 from django.conf import LazySettings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from queues import discovery, readings, registry
+from queues import discovery, outages, readings, registry
+from queues.errors import Unreachable
 from queues.models import Queue, Source
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
@@ -90,7 +93,62 @@ def test_a_source_that_is_not_configured_is_not_found(source: SourceConfig, path
     assert as_role("operator").post(path, {"name": "x"}).status_code == 404
 
 
-def test_trying_again_leads_back_to_the_overview(source: SourceConfig, valkey: redis.Redis) -> None:
-    seed_queue(valkey, "mail", waiting=1)
-    assert as_role("viewer").post("/system/main/try/").headers["Location"] == "/"
-    assert as_role("viewer").get("/system/main/try/").status_code == 405
+def test_trying_again_asks_at_once_ends_the_outage_for_all_and_leads_back(
+    source: SourceConfig, valkey: redis.Redis
+) -> None:
+    outages.failed("main", Unreachable("it swallows packets.", source="main"), took_s=30)
+    viewer = as_role("viewer")
+    assert "swallows packets" in Page(viewer.get("/?name=x")).text
+    response = viewer.post("/system/main/try/", {"next": "/?name=x"})
+    assert response.headers["Location"] == "/?name=x"
+    assert Source.objects.get().down_since is None
+    assert "main answers." in Page(viewer.get("/")).text
+    assert viewer.post("/system/main/try/", {"next": "https://example.com/"}).headers["Location"] == "/system/"
+    assert viewer.get("/system/main/try/").status_code == 405
+
+
+def test_every_page_tells_the_same_beginning_of_an_outage(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis()
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    with server.client() as client:
+        seed_queue(client, "mail", waiting=1)
+    discovery.scan("main")
+    server.stop()
+    viewer = as_role("viewer")
+    paths = ("/", "/system/", "/queues/main/mail/", "/queues/main/mail/jobs/1/", "/find/?q=1")
+    pages = {path: Page(viewer.get(path)) for path in paths}
+    since = Source.objects.get().down_since
+    assert since is not None
+    for path, page in pages.items():
+        times = {node.attrs["datetime"] for node in page.all("datetime") if "Not read since" in page.text}
+        assert any(told.startswith(since.strftime("%Y-%m-%dT%H:%M:%S")) for told in times), (path, times)
+        if path != "/find/?q=1":
+            [form] = page.all("action", "/system/main/try/")
+            assert [node.attrs["value"] for node in form.children if node.attrs.get("name") == "next"] == [path]
+
+
+def test_a_source_without_a_finished_scan_has_an_unknown_number_of_queues(
+    source: SourceConfig, valkey: redis.Redis
+) -> None:
+    text = Page(as_role("viewer").get("/")).text
+    assert "main has not been searched yet." in text
+    assert "– queues" in text
+    assert "0 queues" not in text
+    discovery.scan("main")
+    assert "0 queues in main." in Page(as_role("viewer").get("/")).text
+
+
+def test_the_pages_cost_as_many_queries_for_many_sources_as_for_one(
+    source: SourceConfig, valkey: redis.Redis, settings: LazySettings
+) -> None:
+    def queries() -> int:
+        registry.forget()
+        with CaptureQueriesContext(connection) as captured:
+            viewer.get("/account/password/")
+        return len(captured)
+
+    viewer = as_role("viewer")
+    one = queries()
+    settings.MIRANTE_SOURCES = tuple(SourceConfig(f"s{number}", source.url) for number in range(5))
+    assert queries() == one

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from queues.attention import Level, Why, dead_letters_of, judge, lede, letters_queue, needs_eyes
-from queues.readings import QueueReading, SourceReading
+from queues.attention import dead_letters_of, judge, lede, letters_queue, needs_eyes
+from queues.facts import Level, Why
+from queues.readings import QueueReading, ScanState, SourceReading
 from queues.types import Counts, Oldest, QueueRef, State
 from tests.queues.fakes import EMPTY, counts, ref
 
@@ -129,9 +130,10 @@ def test_the_rank_does_not_change_as_the_clock_runs() -> None:
     assert judge(ORDERS, depth, 0, NOW).rank == judge(ORDERS, depth, 0, NOW + 5 * MINUTE).rank
 
 
-def reading(source: str, names: list[str], *, live: bool = True) -> SourceReading:
+def reading(source: str, names: list[str], *, live: bool = True, searched: bool = True) -> SourceReading:
     queues = tuple(QueueReading(ref(name, source), counts(), 1) for name in names)
-    return SourceReading(source, queues, live, datetime.now(UTC))
+    at = datetime.now(UTC)
+    return SourceReading(source, queues, live, at, scan=ScanState(finished_at=at if searched else None))
 
 
 def test_the_lede_says_in_plain_words_how_many_need_eyes() -> None:
@@ -144,6 +146,19 @@ def test_the_lede_says_in_plain_words_how_many_need_eyes() -> None:
     assert lede([main], [bad, unread, bad]) == "3 queues in main. Two need eyes; one is unknown."
     assert lede([main, reading("other", ["a"])], [well] * 4) == "4 queues in 2 sources. Nothing needs eyes."
     assert lede([reading("main", [])], []) == "0 queues in main."
+
+
+def test_the_lede_claims_no_number_of_queues_before_a_search_has_come_to_its_end() -> None:
+    well = (ORDERS, judge(ORDERS, counts(), 1, NOW))
+    new = reading("main", [], searched=False)
+    assert lede([new], []) == "main has not been searched yet."
+    assert lede([reading("main", ["a"], searched=False)], [well]) == (
+        "main has not been searched to the end yet; queues known so far: 1. Nothing needs eyes."
+    )
+    assert lede([new, reading("other", ["a"])], [well]) == (
+        "main has not been searched to the end yet; queues known so far: 1. Nothing needs eyes."
+    )
+    assert lede([new, reading("other", [], searched=False)], []) == "main, other have not been searched yet."
 
 
 def test_the_lede_never_calls_well_what_cannot_be_read() -> None:

@@ -6,7 +6,6 @@ import socket
 import socketserver
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,35 +46,14 @@ def _reader(url: str, **options: str) -> BullMQ:
     return BullMQ(SourceConfig(**{"name": "main", "url": url, **options}))  # type: ignore[arg-type]
 
 
-@contextmanager
-def _silent() -> Iterator[int]:
-    """A port that accepts connections and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield listening.getsockname()[1]
-
-
 @pytest.mark.parametrize("call", CALLS)
 def test_every_method_says_that_a_server_is_down_and_which(call: str) -> None:
     port = free_port()
     reader = _reader(f"redis://user:{SECRET}@127.0.0.1:{port}/3")
-    with pytest.raises(Unreachable, match=f"^127.0.0.1:{port}/3 refuses connections$") as caught:
+    with pytest.raises(Unreachable, match=f"^127.0.0.1:{port}/3 refuses connections\\.$") as caught:
         CALLS[call](reader)
     assert caught.value.source == "main"
-    assert caught.value.since is not None
     assert SECRET not in repr(caught.value) + str(caught.value.__cause__)
-
-
-def test_a_server_that_never_answers_costs_its_timeout_once_and_then_fails_at_once() -> None:
-    with _silent() as port:
-        reader = _reader(f"redis://127.0.0.1:{port}/0")
-        with pytest.raises(Unreachable, match="did not answer within") as first:
-            reader.counts([SHOP])
-        began = time.monotonic()
-        for _again in range(20):
-            with pytest.raises(Unreachable, match="did not answer within") as later:
-                reader.counts([SHOP])
-            assert later.value.since == first.value.since
-        assert time.monotonic() - began < 2
 
 
 def test_a_host_name_that_nobody_knows_is_said_so() -> None:
@@ -98,7 +76,7 @@ def test_logins_that_fail_are_told_apart_without_the_password(start_redis: Start
     guarded = start_redis("--requirepass", SECRET)
     host = f"127.0.0.1:{guarded.port}/0"
     assert _reader(f"redis://:{SECRET}@{host}").health().keys == 0
-    with pytest.raises(Unreachable, match=f"^{host} asks for a password, and none was given$"):
+    with pytest.raises(Unreachable, match=f"^{host} asks for a password, and none was given\\.$"):
         _reader(f"redis://{host}").health()
     with pytest.raises(Unreachable, match="wrong password or user") as caught:
         _reader(f"redis://:wr0ng-one@{host}").health()

@@ -217,7 +217,7 @@ def test_a_slug_that_names_no_queue_cannot_be_pinned(main: FakeBackend, slug: st
 
 
 def test_a_source_that_is_not_configured_is_neither_scanned_nor_pinned_to(main: FakeBackend) -> None:
-    for act in (discovery.scan, discovery.request_scan, lambda name: discovery.pin(name, "a")):
+    for act in (discovery.scan, discovery.wish, lambda name: discovery.pin(name, "a")):
         with pytest.raises(NotFound):
             act("nowhere")
     assert not Source.objects.exists()
@@ -241,20 +241,59 @@ def test_queues_outside_the_configured_prefixes_leave_the_list_unless_they_are_p
 
 
 def test_a_scan_is_due_at_first_then_after_a_pause_that_grows_with_its_duration(main: FakeBackend) -> None:
-    assert discovery.due("main")
+    def due() -> bool:
+        return "main" in discovery.due()
+
+    assert due()
     discovery.scan("main")
-    assert not discovery.due("main")
+    assert not due()
     now = timezone.now()
     Source.objects.update(scan_started_at=now - timedelta(seconds=31), scan_seconds=1)
-    assert discovery.due("main")
+    assert due()
     Source.objects.update(scan_seconds=2)
-    assert not discovery.due("main")
+    assert not due()
     Source.objects.update(scan_started_at=now - timedelta(seconds=41))
-    assert discovery.due("main")
+    assert due()
     Source.objects.update(scan_beat_at=now)
-    assert not discovery.due("main")  # one is running
+    assert not due()  # one is running
     Source.objects.update(scan_beat_at=now - timedelta(seconds=31))
-    assert discovery.due("main")  # it has died
+    assert due()  # it has died
+
+
+@pytest.mark.parametrize("broken", ["down", "endless"])
+def test_a_scan_that_breaks_off_is_followed_by_the_same_rest_as_one_that_ends(
+    main: FakeBackend, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    main.add("a")
+
+    def break_off(step: int) -> None:
+        if broken == "endless":
+            monkeypatch.setattr(discovery, "LONGEST_S", -1)
+        else:
+            main.down = "no"
+
+    main.between = break_off
+    assert discovery.scan("main")
+    source = Source.objects.get()
+    assert source.scan_error
+    assert source.scan_seconds > 0
+
+
+def test_no_more_than_two_scans_run_at_once_and_who_was_asked_for_or_waited_longest_is_next(
+    main: FakeBackend, settings: Settings
+) -> None:
+    names = ("a", "b", "c", "d", "e")
+    settings.MIRANTE_SOURCES = tuple(SourceConfig(name, "", kind="memory") for name in names)
+    now = timezone.now()
+    for hours, name in enumerate(names):
+        Source.objects.create(name=name, scan_started_at=now - timedelta(hours=hours + 1))
+    assert discovery.due() == ["e", "d"]
+    discovery.wish("b")
+    assert discovery.due() == ["b", "e"]
+    Source.objects.filter(name="e").update(scan_beat_at=timezone.now())
+    assert discovery.due() == ["b"]
+    Source.objects.filter(name="c").update(scan_beat_at=timezone.now())
+    assert discovery.due() == []
 
 
 def test_finding_a_thousand_queues_again_takes_a_handful_of_statements(main: FakeBackend) -> None:

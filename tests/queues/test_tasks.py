@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
+import redis
 from celery import Celery, current_app
+from celery.signals import worker_ready
 from django.utils import timezone
 
 from dashboard.celery import app as product
@@ -68,9 +70,36 @@ def test_scans_start_for_the_sources_that_are_due(two: tuple[FakeBackend, FakeBa
 
 
 @pytest.mark.usefixtures("eager")
+def test_a_scan_that_is_no_longer_due_is_not_begun_and_one_that_ends_starts_those_that_waited(
+    two: tuple[FakeBackend, FakeBackend],
+) -> None:
+    first, second = two
+    first.add("a")
+    second.add("b")
+    tasks.scan_source("main")
+    assert sorted(queue.slug for queue in Queue.objects.all()) == ["a", "b"]
+    calls = first.commands_sent
+    tasks.scan_source("main")
+    assert first.commands_sent == calls
+
+
+def test_a_worker_that_is_ready_looks_for_queues_and_reads_at_once(valkey_server: Server, valkey: redis.Redis) -> None:
+    before = product.conf.broker_url, product.conf.broker_transport_options
+    product.conf.update(broker_url=valkey_server.url, broker_transport_options={}, task_default_queue="ready")
+    try:
+        worker_ready.send(sender=None)
+        sent = str(valkey.lrange("ready", 0, -1))
+    finally:
+        product.conf.update(broker_url=before[0], broker_transport_options=before[1], task_default_queue="mirante")
+        product.close()
+    assert '"queues.tasks.scan_sources"' in sent
+    assert '"queues.tasks.read_sources"' in sent
+
+
+@pytest.mark.usefixtures("eager")
 def test_a_requested_scan_runs_at_once(main: FakeBackend) -> None:
     main.add("orders")
-    assert discovery.request_scan("main")
+    assert tasks.request_scan("main")
     assert [queue.slug for queue in Queue.objects.all()] == ["orders"]
 
 
@@ -78,7 +107,7 @@ def test_a_page_does_not_wait_long_for_a_broker_that_never_answers(main: FakeBac
     with socket.create_server(("127.0.0.1", 0)) as silent:
         app = Celery("alone", broker=f"redis://127.0.0.1:{silent.getsockname()[1]}/0", set_as_current=True)
         began = time.monotonic()
-        assert not discovery.request_scan("main")
+        assert not tasks.request_scan("main")
         assert time.monotonic() - began < 30  # two seconds, and not until somebody gives up
         app.close()
         product.set_current()
@@ -87,9 +116,9 @@ def test_a_page_does_not_wait_long_for_a_broker_that_never_answers(main: FakeBac
 @pytest.mark.usefixtures("no_broker")
 def test_a_scan_that_is_requested_without_a_broker_is_kept_for_the_next_look(main: FakeBackend) -> None:
     main.add("orders")
-    assert not discovery.request_scan("main")
+    assert not tasks.request_scan("main")
     assert readings.read("main").scan.requested
-    assert discovery.due("main")
+    assert "main" in discovery.due()
     tasks.read_sources()
     tasks.scan_sources()
 
@@ -98,9 +127,9 @@ def test_a_requested_scan_is_handed_to_a_worker_through_a_real_broker(main: Fake
     app = Celery("alone", broker=valkey_server.url, set_as_current=True)
     app.conf.task_default_queue = "handed"
     try:
-        assert discovery.request_scan("main")
+        assert tasks.request_scan("main")
         with valkey_server.client() as client:
-            assert b'"queues.tasks.scan_source"' in client.lrange("handed", 0, -1)[0]
+            assert b'"queues.tasks.scan_sources"' in client.lrange("handed", 0, -1)[0]
             client.delete("handed")
     finally:
         app.close()

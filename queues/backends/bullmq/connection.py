@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import cast
 
 from hiredis import pack_command
@@ -23,7 +21,6 @@ from queues.registry import SourceConfig
 
 CONNECT_TIMEOUT_S = 1.5
 READ_TIMEOUT_S = 5.0
-HOLD_S = 2.0  # for so long at most one failure answers for the tries that follow it
 CONNECTIONS = 16
 CLIENT_NAME = "mirante"  # no colon: nobody takes it for a worker's
 
@@ -32,8 +29,7 @@ class Connection:
     """Sends commands to one server and gives back what it said. Safe to share between threads.
 
     A connect takes at most 1.5 s and a reply at most 5 s. A connection that turns out to be stale is
-    replaced once and the commands are sent again, which is right as long as they only read. After a
-    slow failure other calls fail at once for up to 2 s.
+    replaced once and the commands are sent again, which is right as long as they only read.
     """
 
     def __init__(self, config: SourceConfig) -> None:
@@ -43,8 +39,6 @@ class Connection:
         self._pool = BlockingConnectionPool(max_connections=CONNECTIONS, timeout=READ_TIMEOUT_S, **options)
         self._lock = threading.Lock()
         self._sent = 0
-        self._held_until = 0.0
-        self._failure: Unreachable | None = None
 
     @property
     def commands_sent(self) -> int:
@@ -62,7 +56,8 @@ class Connection:
         """Many commands in one pipeline, with a reply for each.
 
         A key of the wrong type costs its own command only: the error stands in its place. Any other
-        refusal is raised, unless `tolerant`. Raises Unreachable when the server does not answer.
+        refusal is raised, unless `tolerant`. Raises Unreachable when the server does not answer, or says
+        that it cannot answer anything now.
         """
         if not commands:
             return []
@@ -73,8 +68,10 @@ class Connection:
             for number, reply in zip(unseen, again, strict=True):
                 replies[number] = reply
         for command, reply in zip(commands, replies, strict=True):
-            if isinstance(reply, ResponseError) and not tolerant and not _wrong_type(reply):
-                raise refused(reply, command, source=self.source, address=self.address)
+            if isinstance(reply, ResponseError) and not _wrong_type(reply):
+                error = refused(reply, command, source=self.source, address=self.address)
+                if not tolerant or isinstance(error, Unreachable):
+                    raise error
         return replies
 
     def close(self) -> None:
@@ -82,19 +79,15 @@ class Connection:
         self._pool.disconnect()
 
     def _exchange(self, commands: Sequence[Command]) -> list[Reply]:
-        self._fail_while_held()
-        began, connecting = time.monotonic(), True
+        connecting = True
         for last in (False, True):
             try:
                 link = cast(AbstractConnection, self._pool.get_connection())
                 connecting = False
-                replies = self._talk(link, commands)
+                return self._talk(link, commands)
             except (RedisError, OSError) as error:
                 if connecting or last or type(error) is not LostConnection:
-                    raise self._failed(error, time.monotonic() - began, connecting=connecting) from error
-            else:
-                self._failure = None
-                return replies
+                    raise unreachable(error, source=self.source, address=self.address, connecting=connecting) from error
         raise AssertionError("unreachable")
 
     def _talk(self, link: AbstractConnection, commands: Sequence[Command]) -> list[Reply]:
@@ -109,19 +102,6 @@ class Connection:
             raise
         finally:
             self._pool.release(link)
-
-    def _fail_while_held(self) -> None:
-        failure = self._failure
-        if failure is not None and time.monotonic() < self._held_until:
-            raise Unreachable(str(failure), source=self.source, since=failure.since)
-
-    def _failed(self, error: RedisError | OSError, took_s: float, *, connecting: bool) -> Unreachable:
-        made = unreachable(error, source=self.source, address=self.address, connecting=connecting)
-        with self._lock:
-            made.since = self._failure.since if self._failure else datetime.now(UTC)
-            self._failure = made
-            self._held_until = time.monotonic() + min(HOLD_S, 2 * took_s)
-        return made
 
 
 def _pack(command: Command) -> bytes:

@@ -27,7 +27,8 @@ _CLUSTER = ("MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN", "TRYAGAIN")
 
 def unreachable(error: RedisError | OSError, *, source: str, address: str, connecting: bool) -> Unreachable:
     """An outage as an error: `connecting` tells a server that never answered from one that stopped answering."""
-    return Unreachable(f"{address} {_reason(error, connecting=connecting)}", source=source)
+    reason = _reason(error, connecting=connecting)
+    return Unreachable(_("%(address)s %(reason)s.") % {"address": address, "reason": reason}, source=source)
 
 
 def refused(error: ResponseError, command: Command, *, source: str, address: str) -> QueueError:
