@@ -1,57 +1,110 @@
 """What the page on deployment promises."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import redis
 from django.conf import settings as django_settings
+from django.urls import reverse
 from pytest_django import Settings
+from redis.exceptions import ResponseError
 
-from queues import registry
+from queues import registry, tasks
+from queues.models import Source
 from queues.registry import SourceConfig
-from queues.types import JobRef, QueueRef, State
+from queues.types import QueueRef, State
+from tests.dashboard.pages import Page
+from tests.dashboard.people import as_role
+from tests.seed import seed_queue
 from tests.valkey import Server
 
 TEXT = (Path(django_settings.BASE_DIR) / "docs" / "deployment.md").read_text("utf-8")
+WRITE = "return redis.call('SET', 'x', 'y')"
+DENIED = "has no permissions|can't run this command"
 
 
-def test_the_documented_acl_user_may_read_everything_and_write_nothing(
-    valkey_server: Server, valkey: redis.Redis, settings: Settings
-) -> None:
+@pytest.fixture
+def reader(server: Server, settings: Settings) -> Iterator[str]:
+    """The address of the only source, `main`, for the user that the page tells one to make."""
     words = re.findall(r"ACL SETUSER (mirante .*)", TEXT)[0].split()
-    valkey.execute_command("ACL", "SETUSER", *words)  # type: ignore[no-untyped-call]
-    valkey.acl_log_reset()
-    valkey.hset("bull:orders:meta", mapping={"opts.maxLenEvents": "10000", "version": "bullmq:6.7.0"})
-    valkey.hset("bull:orders:1", mapping={"name": "order", "data": "{}", "opts": "{}", "timestamp": "1"})
-    valkey.lpush("bull:orders:wait", "1")
-    url = valkey_server.url.replace("redis://", "redis://mirante:password@")
-    settings.MIRANTE_SOURCES = (SourceConfig("documented", url),)
-    registry.forget()
-    try:
-        backend = registry.backend("documented")
-        queue = QueueRef("documented", b"bull", b"orders")
-        assert queue in [found for _, refs in backend.discover() for found in refs]
-        assert backend.counts([queue])[queue].by_state[State.WAITING] == 1
-        assert backend.health().persistence
-        assert not backend.workers().unknown_because
-        assert backend.queue(queue).version
-        assert [row.ref.id for row in backend.jobs(queue, [State.WAITING]).rows] == [b"1"]
-        assert backend.find([queue], b"1")
-        job = JobRef(queue, b"1")
-        assert backend.job(job).row.ref == job
-        assert (backend.body(job, b"data"), backend.logs(job).total) == (b"{}", 0)
-        assert valkey.acl_log() == []
-        assert "no permissions" in _refusal(redis.Redis.from_url(url))
-    finally:
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", *words)  # type: ignore[no-untyped-call]
+        url = server.url.replace("redis://", "redis://mirante:password@")
+        settings.MIRANTE_SOURCES = (SourceConfig("main", url),)
         registry.forget()
-        valkey.acl_deluser("mirante")
+        yield url
+        registry.forget()
+        client.acl_deluser("mirante")
 
 
-def _refusal(client: redis.Redis) -> str:
-    try:
-        client.set("bull:orders:1", "x")
-    except redis.ResponseError as error:
-        return str(error)
-    finally:
-        client.close()
-    return ""
+@pytest.fixture
+def queue(store: redis.Redis) -> QueueRef:
+    """One with jobs in every state, and with all that is beside jobs."""
+    ref = seed_queue(store, "shop", waiting=30, prioritized=3, active=3, delayed=3, completed=3, failed=9)
+    store.rpush("bull:shop:45:logs", "line")
+    store.xadd("bull:shop:events", {"event": "failed", "jobId": "45"})
+    store.zadd("bull:shop:repeat", {"nightly": 1})
+    store.zadd("bull:shop:waiting-children", {"45": 1})
+    store.sadd("bull:shop:45:dependencies", "bull:shop:1")
+    return ref
+
+
+def _pages(queue: QueueRef) -> Iterator[str]:
+    at = [queue.source, queue.slug]
+    yield from (reverse("overview"), reverse("system"), reverse("find") + "?id=45")
+    for state in State:
+        yield reverse("queue", args=at) + f"?state={state.value}"
+        yield reverse("queue", args=at) + f"?state={state.value}&name=charge"
+    for job in (b"1", b"45"):
+        yield from (reverse("job", args=[*at, job]), reverse("logs", args=[*at, job]))
+    yield reverse("field", args=[*at, b"45", b"data"])
+
+
+@pytest.mark.django_db
+def test_the_documented_acl_user_sees_every_page_and_serves_every_task(
+    reader: str, queue: QueueRef, store: redis.Redis
+) -> None:
+    store.acl_log_reset()
+    tasks.scan_source("main")
+    tasks.read_source("main")
+    assert Source.objects.get(name="main").down_since is None
+    admin = as_role("admin")
+    for page in _pages(queue):
+        answer = admin.get(page)
+        assert answer.status_code == 200, page
+        if not answer.has_header("Content-Disposition"):
+            assert "not permitted" not in Page(answer).text, page
+    assert Page(admin.get(reverse("overview"))).rows("data-queue") == ["main/shop"]
+    # What the server denied stands here also where nobody noticed.
+    assert store.acl_log() == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("SET", "x", "y"),
+        ("DEL", "bull:shop:45"),
+        ("EVAL", WRITE, "0"),
+        ("KEYS", "*"),
+        ("CLIENT", "PAUSE", "1"),
+        ("CLIENT", "KILL", "TYPE", "normal"),
+        ("CLIENT", "NO-EVICT", "on"),
+        ("CLIENT", "UNBLOCK", "1"),
+        ("CONFIG", "SET", "maxmemory", "1"),
+        ("SCRIPT", "FLUSH"),
+        ("PUBLISH", "x", "y"),
+        ("SUBSCRIBE", "x"),
+        ("MONITOR",),
+        ("ACL", "LIST"),
+        ("FLUSHALL",),
+        ("SHUTDOWN", "NOSAVE"),
+    ],
+    ids=" ".join,
+)
+def test_the_documented_acl_user_can_neither_write_nor_hold_up_the_server(
+    reader: str, command: tuple[str, ...]
+) -> None:
+    with redis.Redis.from_url(reader) as client, pytest.raises(ResponseError, match=DENIED):
+        client.execute_command(*command)  # type: ignore[no-untyped-call]
