@@ -40,7 +40,7 @@ def run(stage: Stage) -> list[Table]:
         ),
     ]
     calls = _recorded(world)
-    rows += [_held(world, calls[0], "counts"), _held(world, calls[1], "timestamps")]
+    rows += [_held(world, calls[0], "counts"), _held(world, calls[1], "ages")]
     note = (
         f"{len(refs):,} queues. Floor: the same EVALSHA calls by redis-py with the keys already at hand, replies not "
         "looked at; for workers the bytes of CLIENT LIST."

@@ -13,9 +13,9 @@ from django.utils.translation import ngettext
 from queues.facts import Fact, Level, Why
 from queues.quantities import number, spelled
 from queues.readings import QueueReading, SourceReading
-from queues.types import Counts, QueueRef, State
+from queues.types import Counts, Oldest, QueueRef, State
 
-OLD_MS = 15 * 60 * 1000  # a waiting job created longer ago than this needs eyes
+OLD_MS = 15 * 60 * 1000  # a job that waits for longer than this needs eyes
 EYES = 3
 
 # `-dlq` and the like can mean nothing else; a queue called `x-failed` is one only beside a queue `x`.
@@ -204,12 +204,20 @@ def _letters(counts: Counts) -> list[Fact]:
 def _waiting(counts: Counts, workers: int | None, at_ms: int) -> list[Fact]:
     if counts.paused or not counts.backlog:
         return []
-    age = max(at_ms - counts.oldest.created_ms, 0) if counts.oldest else None
-    at_least = counts.oldest is not None and counts.oldest.at_least
-    old = age is not None and age > OLD_MS
+    age, at_least, old = _age(counts.oldest, at_ms) if counts.oldest else (None, False, False)
     if workers == 0:
         return [Fact(Why.NO_WORKER, Level.CRIT if old else Level.WARN, counts.backlog, age, at_least)]
     return [Fact(Why.OLD, Level.WARN, counts.backlog, age, at_least)] if old else []
+
+
+def _age(oldest: Oldest, at_ms: int) -> tuple[int, bool, bool]:
+    """Since the creation of the oldest, whether that is a lower bound, and whether something waits for too long.
+
+    The last is told by jobs that have waited ever since alone: one that was replayed pages nobody by its creation.
+    """
+    since = oldest.created_ms if oldest.since_ms is None else oldest.since_ms
+    age = max(at_ms - since, 0)
+    return age, oldest.at_least or since != oldest.created_ms, oldest.since_ms is not None and age > OLD_MS
 
 
 def _active(counts: Counts, workers: int | None) -> list[Fact]:
@@ -236,5 +244,5 @@ def _place(level: Level, facts: Sequence[Fact], counts: Counts | None) -> tuple[
     """Within a level: who waits longest comes first, then the larger number. Quiet ones go by number alone."""
     number = sum(fact.number for fact in facts)
     waits = any(fact.age_ms is not None for fact in facts) and counts is not None and counts.oldest is not None
-    created = counts.oldest.created_ms if waits and counts and counts.oldest else _LAST
-    return created, -number
+    since = counts.oldest.since_ms if waits and counts and counts.oldest else None
+    return _LAST if since is None else since, -number

@@ -53,7 +53,7 @@ def _row(counts: Counts, workers: int | None) -> dict[str, object]:
         "w": workers,
         "p": counts.paused,
         "k": counts.parked,
-        "o": [oldest.created_ms, oldest.at_least] if oldest else None,
+        "o": [oldest.created_ms, oldest.at_least, oldest.since_ms] if oldest else None,
         "v": counts.version,
         "c": counts.concurrency,
         "r": counts.rate_max,
@@ -71,13 +71,17 @@ def _counts(row: Mapping[str, object]) -> Counts:
         by_state={state: int(number) for state, number in zip(_ORDER, numbers, strict=True) if number is not None},
         paused=bool(row.get("p")),
         parked=_number(row.get("k")) or 0,
-        oldest=Oldest(int(oldest[0]), bool(oldest[1])) if isinstance(oldest, list) else None,
+        oldest=_oldest(*oldest) if isinstance(oldest, list) else None,
         version=str(row.get("v", "")),
         concurrency=_number(row.get("c")),
         rate_max=_number(row.get("r")),
         rate_duration_ms=_number(row.get("d")),
         exists=not row.get("x"),
     )
+
+
+def _oldest(created: object, at_least: object, since: object) -> Oldest:
+    return Oldest(_number(created) or 0, bool(at_least), _number(since))
 
 
 def _number(value: object) -> int | None:

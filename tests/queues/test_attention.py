@@ -18,7 +18,7 @@ ORDERS = ref("orders")
 
 
 def old(minutes: int, *, at_least: bool = False) -> Oldest:
-    return Oldest(NOW - minutes * MINUTE, at_least)
+    return Oldest(NOW - minutes * MINUTE, at_least, NOW - minutes * MINUTE)
 
 
 def test_a_backlog_without_a_worker_is_a_warning_and_after_a_quarter_of_an_hour_critical() -> None:
@@ -39,6 +39,21 @@ def test_a_job_that_waits_long_is_a_warning_also_with_workers_or_unknown_ones() 
         assert (verdict.level, verdict.why) == (Level.WARN, Why.OLD)
         assert verdict.sentences == ["1,300 jobs wait. The oldest was created at least 41 min ago."]
     assert judge(ORDERS, counts(waiting=1300, oldest=old(15)), 2, NOW).level is Level.OK
+
+
+def test_a_replayed_old_job_pages_nobody_by_its_creation() -> None:
+    created = NOW - 3 * 24 * 60 * MINUTE
+    replayed = counts(waiting=4, oldest=Oldest(created, at_least=False))
+    assert judge(ORDERS, replayed, 2, NOW).level is Level.OK
+    verdict = judge(ORDERS, replayed, 0, NOW)
+    assert (verdict.level, verdict.why) == (Level.WARN, Why.NO_WORKER)
+    assert verdict.sentences == ["4 jobs wait and no worker is connected. The oldest was created 3 d ago."]
+    beside = counts(waiting=4, oldest=Oldest(created, at_least=False, since_ms=NOW - 20 * MINUTE))
+    verdict = judge(ORDERS, beside, 2, NOW)
+    assert (verdict.level, verdict.why) == (Level.WARN, Why.OLD)
+    assert verdict.sentences == ["4 jobs wait. The oldest was created at least 20 min ago."]
+    longer = judge(ORDERS, counts(waiting=1, oldest=old(60)), 2, NOW)
+    assert longer.rank < verdict.rank < judge(ORDERS, replayed, 0, NOW).rank
 
 
 def test_a_paused_queue_does_not_warn_of_workers_or_age() -> None:

@@ -7,7 +7,7 @@ import redis
 
 from queues.backends.bullmq.reader import BullMQ
 from queues.errors import NotFound
-from queues.types import Layout, Order, QueueRef, State
+from queues.types import Layout, Oldest, Order, QueueRef, State
 from tests.node import Node
 from tests.seed import seed_job, seed_many, seed_queue
 from tests.valkey import RedisCommands, Server
@@ -148,6 +148,87 @@ def test_the_oldest_waiting_job_is_told_as_far_as_the_ends_tell(bullmq: BullMQ, 
     assert oldest(wait=[("a", 200)], prioritized=[("b", 100)]) == (100, True)
     assert oldest(paused=[("a", 100), ("b", 200)]) == (100, False)
     assert oldest(wait=[("a", 200)], paused=[("b", 100)]) == (100, True)
+
+
+AGO = 3 * 86_400_000  # three days
+
+
+@pytest.mark.parametrize(
+    ("fields", "waits_since"),
+    [
+        ({}, 1000),
+        ({"atm": 0, "ats": 0, "stacktrace": "[]"}, 1000),
+        ({"atm": 3, "ats": 3}, None),
+        ({"attemptsMade": 1}, None),  # 4.x
+        ({"ats": 1}, None),  # stalled
+        ({"atm": 0, "stacktrace": '["Error: x"]'}, None),  # replayed with its counters set back
+        ({"opts": '{"attempts":3,"backoff":{"type":"fixed","delay":500}}'}, 1000),
+        ({"opts": f'{{"delay":{AGO}}}'}, 1000 + AGO),
+        ({"opts": f'{{"attempts":0,"delay": {AGO}.0}}'}, 1000 + AGO),
+        ({"opts": '{"delay":null,"x":{"delay":5}}'}, None),
+        ({"opts": '{"delay":5'}, None),
+        ({"opts": '{"delay":-5,"x":{"delay":5}}'}, None),
+        ({"opts": '{"delay":1e300}'}, None),
+        ({"opts": '{"x":"' + "y" * 5000 + '"}'}, None),
+    ],
+)
+@pytest.mark.parametrize("state", ["wait", "paused", "prioritized"])
+def test_only_a_job_that_never_ran_tells_since_when_something_waits(
+    bullmq: BullMQ, store: redis.Redis, fields: dict[str, str | int], waits_since: int | None, state: str
+) -> None:
+    seed_queue(store, "shop")
+    seed_job(store, SHOP, "1", timestamp=1000, **fields)
+    if state == "prioritized":
+        store.zadd("bull:shop:prioritized", {"1": 0})
+    else:
+        store.lpush(f"bull:shop:{state}", "1")
+    found = bullmq.counts([SHOP])[SHOP].oldest
+    assert found is not None
+    assert (found.created_ms, found.since_ms) == (1000, waits_since)
+
+
+def test_a_job_that_waited_for_its_children_does_not_tell_since_when_it_waits(
+    bullmq: BullMQ, store: redis.Redis
+) -> None:
+    seed_queue(store, "shop")
+    seed_job(store, SHOP, "1", timestamp=1000)
+    store.hset("bull:shop:1:processed", "bull:shop:child", "7")
+    store.lpush("bull:shop:wait", "1")
+    assert bullmq.counts([SHOP])[SHOP].oldest == Oldest(1000, at_least=False, since_ms=None)
+
+
+def test_a_replayed_job_does_not_hide_since_when_the_others_wait(bullmq: BullMQ, store: redis.Redis) -> None:
+    other = QueueRef("main", b"bull", b"other")
+    for queue in (SHOP, other):
+        seed_queue(store, queue.name.decode())
+    seed_job(store, SHOP, "old", timestamp=1000, ats=1)
+    seed_job(store, SHOP, "new", timestamp=5000)
+    seed_job(store, other, "1", timestamp=2000)
+    store.lpush("bull:shop:wait", "old", "new")
+    store.lpush("bull:other:wait", "1")
+    counts = bullmq.counts([SHOP, QueueRef("main", b"bull", b"empty"), other])
+    assert counts[SHOP].oldest == Oldest(1000, at_least=False, since_ms=5000)
+    assert counts[other].oldest == Oldest(2000, at_least=False, since_ms=2000)
+
+
+def test_a_job_that_the_library_replays_is_not_taken_for_one_that_has_waited_since_its_creation(
+    bullmq: BullMQ, node: Node, server: Server, major: int
+) -> None:
+    node.run(
+        """
+        const q = queue(args.major, "shop");
+        const job = await q.add("a", {}, { timestamp: Date.now() - 3 * 86400000 });
+        const w = worker(args.major, "shop", async () => { throw new Error("no"); });
+        await until(async () => (await q.getJobCounts("failed")).failed === 1);
+        await w.close();
+        await (await q.getJob(job.id)).retry();
+        """,
+        url=server.url,
+        major=major,
+    )
+    oldest = bullmq.counts([SHOP])[SHOP].oldest
+    assert oldest is not None
+    assert oldest.since_ms is None
 
 
 def test_a_waiting_job_without_hash_or_timestamp_leaves_the_age_unknown(bullmq: BullMQ, store: redis.Redis) -> None:

@@ -181,7 +181,7 @@ some_counts = st.builds(
     by_state=st.dictionaries(st.sampled_from(State), numbers),
     paused=st.booleans(),
     parked=numbers,
-    oldest=st.none() | st.builds(Oldest, numbers, st.booleans()),
+    oldest=st.none() | st.builds(Oldest, numbers, st.booleans(), st.none() | numbers),
     version=st.text(max_size=20),
     concurrency=st.none() | numbers,
     rate_max=st.none() | numbers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import base
@@ -37,7 +37,12 @@ _STATES = (
 )
 _ENDS = 10  # where the ids at the ends of what waits begin in a row
 
-Stamps = Sequence[int | None]
+
+class _Ages(NamedTuple):
+    """When the jobs at the ends were created, None where unknown; since when one of them waits (`Oldest.since_ms`)."""
+
+    created: Sequence[int | None] = ()
+    since: int | None = None
 
 
 def read(connection: Connection, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Counts]:
@@ -48,8 +53,8 @@ def read(connection: Connection, queues: Sequence[QueueRef]) -> Mapping[QueueRef
         [reply] = connection.run([script("counts").call([key for queue in batch for key in keys_of(queue)])])
         rows = [items(row) for row in items(reply)]
         ages = _ages(connection, batch, rows)
-        for queue, row, stamps in zip(batch, rows, ages, strict=True):
-            counts[queue] = _parse(row, stamps)
+        for queue, row, each in zip(batch, rows, ages, strict=True):
+            counts[queue] = _parse(row, each)
     return counts
 
 
@@ -59,22 +64,28 @@ def keys_of(queue: QueueRef) -> tuple[bytes, ...]:
     return tuple(start + suffix for suffix in SUFFIXES)
 
 
-def _ages(connection: Connection, batch: Sequence[QueueRef], rows: Sequence[list[Reply]]) -> list[Stamps]:
-    """For each queue when the jobs at the ends of its waiting collections were created, None where unknown."""
+def _ages(connection: Connection, batch: Sequence[QueueRef], rows: Sequence[list[Reply]]) -> list[_Ages]:
+    """How old the jobs at the ends of each queue's waiting collections are."""
     ends = [cast(list[bytes | None], row[_ENDS:]) for row in rows]
-    wanted = [base(queue) + job for queue, row in zip(batch, ends, strict=True) for job in row if job is not None]
-    if not wanted:
-        return [()] * len(rows)
-    stamps = iter(cast(list[int | None], items(connection.run([script("timestamps").call(wanted)])[0])))
-    return [[None if job is None else next(stamps) for job in row] for row in ends]
+    jobs = [[base(queue) + job for job in row if job is not None] for queue, row in zip(batch, ends, strict=True)]
+    keys = [key for row in jobs for job in row for key in (job, job + b":processed")]
+    if not keys:
+        return [_Ages()] * len(rows)
+    [reply] = connection.run([script("ages").call(keys, *(2 * len(row) for row in jobs))])
+    created, since = (cast(list[int | None], items(part)) for part in items(reply))
+    stamps = iter(created)
+    return [
+        _Ages([None if job is None else next(stamps) for job in row], whole)
+        for row, whole in zip(ends, since, strict=True)
+    ]
 
 
-def _parse(row: list[Reply], stamps: Stamps) -> Counts:
+def _parse(row: list[Reply], ages: _Ages) -> Counts:
     # The script gives whole numbers or nothing here; this runs a thousand times for an overview.
     depths = cast(list[int | None], row[1:8])
     by_state = {state: depth for state, depth in zip(_STATES, depths, strict=True) if depth is not None}
     parked = cast(int, row[8])
-    oldest = _oldest(stamps, by_state, parked) if stamps else None
+    oldest = _oldest(ages, by_state, parked) if ages.created else None
     if row[9] is None:
         return Counts(by_state, paused=False, parked=parked, oldest=oldest, exists=row[0] == 1)
     paused, version_field, *limits = items(row[9])
@@ -105,15 +116,15 @@ def major(version: str) -> int | None:
     return int(first) if product == "bullmq" and first.isdecimal() and len(first) < 4 else None
 
 
-def _oldest(stamps: Stamps, by_state: Mapping[State, int], parked: int) -> Oldest | None:
+def _oldest(ages: _Ages, by_state: Mapping[State, int], parked: int) -> Oldest | None:
     """The oldest of the jobs at the ends. Their order hides older ones where it is not that of creation."""
-    known = [stamp for stamp in stamps if stamp is not None]
+    known = [stamp for stamp in ages.created if stamp is not None]
     if not known:
         return None
-    wait_tail, wait_head, parked_tail, parked_head = stamps[:4]
+    wait_tail, wait_head, parked_tail, parked_head = ages.created[:4]
     both = 0 < parked < by_state.get(State.WAITING, 0)
     lifo = _older(wait_head, wait_tail) or _older(parked_head, parked_tail)
-    return Oldest(min(known), at_least=both or lifo or bool(by_state.get(State.PRIORITIZED)))
+    return Oldest(min(known), both or lifo or bool(by_state.get(State.PRIORITIZED)), ages.since)
 
 
 def _older(one: int | None, other: int | None) -> bool:
