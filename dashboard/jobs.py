@@ -11,14 +11,12 @@ from django.utils.translation import gettext_lazy
 
 from dashboard import words
 from queues import payload, stack
-from queues.names import visible
 from queues.options import in_words
 from queues.payload import Shown
+from queues.quantities import UNKNOWN, duration, number, size
+from queues.text import text
 from queues.timeline import Timeline, timeline
-from queues.types import Body, Job, Mark, Relative, State, Text
-
-EMPTY = (b"", b"null")  # a return value that says nothing
-STALLED = b"job stalled more than allowable limit"
+from queues.types import Job, Relative, State, Text
 
 CHILDREN = (
     ("pending", gettext_lazy("Waits for")),
@@ -49,7 +47,7 @@ class JobView:
 
     @cached_property
     def name(self) -> str:
-        return payload.summary(_body(self.row.name), 500).value if self.row.name else _("(no name)")
+        return words.shown(self.row.name, 500) if self.row.name else _("(no name)")
 
     @cached_property
     def state(self) -> State | None:
@@ -67,7 +65,7 @@ class JobView:
             return _("Failed after %(n)s of %(max)s attempts") % {"n": made, "max": most or 1}
         if self.state is State.ACTIVE and self.row.attempts_started:
             return _("Active, attempt %(n)s") % {"n": self.row.attempts_started}
-        if self.state is State.DELAYED and self.row.kind in words.DELAY_WORDS:
+        if self.state is State.DELAYED and self.row.kind:
             return _("Delayed, %(why)s") % {"why": words.DELAY_WORDS[self.row.kind]}
         return str(words.STATE_WORDS[self.state])
 
@@ -82,7 +80,7 @@ class JobView:
     @cached_property
     def summary(self) -> str:
         """A sentence that explains what the state alone does not."""
-        if self.state is State.FAILED and self.job.reason and self.job.reason.raw == STALLED:
+        if self.state is State.FAILED and self.job.ended_by_stall:
             return _("Its worker died or hung too often; that ends a job whatever attempts it has left.")
         if self.state is State.ACTIVE and self.job.lock_ttl_ms is None:
             return _("No worker holds its lock: it will be found stalled and run again.")
@@ -109,8 +107,7 @@ class JobView:
 
     @cached_property
     def returnvalue(self) -> Shown | None:
-        value = self.job.returnvalue
-        return payload.show(value) if value and value.raw not in EMPTY else None
+        return payload.show(self.job.returnvalue) if self.job.returnvalue else None
 
     @cached_property
     def progress_body(self) -> Shown | None:
@@ -119,8 +116,8 @@ class JobView:
         return payload.show(value) if value and value.raw.lstrip()[:1] in (b"{", b"[") else None
 
     @cached_property
-    def reason(self) -> ReasonView | None:
-        return ReasonView(payload.plain_text(self.job.reason)) if self.job.reason and self.job.reason.raw else None
+    def reason(self) -> Text | None:
+        return payload.plain_text(self.job.reason) if self.job.reason and self.job.reason.raw else None
 
     @cached_property
     def stacks(self) -> list[StackView]:
@@ -147,17 +144,17 @@ class JobView:
         """The small fields that are set, in words."""
         row, job = self.row, self.job
         limit = row.attempts_max or 1
-        made = _("%(n)s of %(max)s") % {"n": words.number(row.attempts_made), "max": limit}
+        made = _("%(n)s of %(max)s") % {"n": number(row.attempts_made), "max": number(limit)}
         found = [
-            (_("Attempts finished"), made if row.attempts_made is not None else words.NONE),
-            (_("Attempts started"), words.number(row.attempts_started)),
-            (_("Times stalled"), str(job.stalled_count) if job.stalled_count else ""),
-            (_("Worker"), payload.summary(_body(row.worker)).value if row.worker else ""),
+            (_("Attempts finished"), made if row.attempts_made is not None else UNKNOWN),
+            (_("Attempts started"), number(row.attempts_started)),
+            (_("Times stalled"), number(job.stalled_count) if job.stalled_count else ""),
+            (_("Worker"), words.shown(row.worker)),
             (_("Lock"), self._lock()),
-            (_("Scheduler"), visible(job.scheduler_id) if job.scheduler_id else ""),
-            (_("Deduplication"), visible(job.deduplication_id) if job.deduplication_id else ""),
-            (_("Deferred failure"), payload.summary(_body(job.deferred_failure)).value if job.deferred_failure else ""),
-            (_("Data"), words.size(row.size)),
+            (_("Scheduler"), words.shown(text(job.scheduler_id)) if job.scheduler_id else ""),
+            (_("Deduplication"), words.shown(text(job.deduplication_id)) if job.deduplication_id else ""),
+            (_("Deferred failure"), words.shown(job.deferred_failure)),
+            (_("Data"), size(row.size)),
         ]
         return [(label, value) for label, value in found if value]
 
@@ -166,7 +163,7 @@ class JobView:
             return ""
         if self.job.lock_ttl_ms is None:
             return _("none")
-        return _("for %(span)s more") % {"span": words.duration(self.job.lock_ttl_ms)}
+        return _("for %(span)s more") % {"span": duration(self.job.lock_ttl_ms)}
 
     @cached_property
     def children(self) -> list[tuple[str, Sequence[Relative], int]]:
@@ -175,34 +172,10 @@ class JobView:
         return [(label, relatives, count) for label, relatives, count in found if count]
 
     @cached_property
-    def fields(self) -> list[tuple[str, ReasonView]]:
+    def fields(self) -> list[tuple[str, Text]]:
         """The raw hash, each value on its own, secrets masked by the field's name and within."""
-        return [(name.value, ReasonView(payload.summary(body, 2000, key=name.value))) for name, body in self.job.fields]
+        return [(words.shown(name), payload.summary(body, 2000, key=name.value)) for name, body in self.job.fields]
 
     @property
     def hash_size(self) -> int:
         return sum(body.size for _name, body in self.job.fields)
-
-
-@dataclass(frozen=True, slots=True)
-class ReasonView:
-    """A text with its marks, under the names that `jobs/marks.html` asks for."""
-
-    shown: Text
-
-    @property
-    def text(self) -> str:
-        return self.shown.value
-
-    @property
-    def size(self) -> int:
-        return self.shown.size
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        return self.shown.marks
-
-
-def _body(text: Text) -> Body:
-    raw = text.value.encode()
-    return Body(raw, len(raw))

@@ -9,12 +9,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.backend import PAGE_SIZES
+from queues.backend import PAGE_SIZE, PAGE_SIZES
 from queues.listing import Sorting
 from queues.types import Counts, Order, State
 
 FINISHED = "finished"  # completed and failed together, by the time they finished
-DEFAULT_SIZE = 50
 # What an operator looks for first, when no state was asked for.
 FIRST_OPENED = (State.FAILED, State.ACTIVE, State.WAITING, State.PRIORITIZED, State.DELAYED, State.WAITING_CHILDREN)
 RUN_NEXT = (State.DELAYED, State.PRIORITIZED)
@@ -43,7 +42,7 @@ class JobsQuery:
             self.state = State.COMPLETED
         self._order = params.get("order", "")
         size = params.get("size", "")
-        self.size = int(size) if size in {str(allowed) for allowed in PAGE_SIZES} else DEFAULT_SIZE
+        self.size = int(size) if size in {str(allowed) for allowed in PAGE_SIZES} else PAGE_SIZE
         self.cursor = params.get("cursor", "")
         self.name = params.get("name", "").strip()
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from dashboard import words
 from dashboard.charts import bar
+from queues import quantities
 from queues.attention import Verdict
 from queues.facts import Level, Why
 from queues.readings import QueueReading
@@ -87,7 +88,7 @@ class Row:
 
     @property
     def workers_text(self) -> str:
-        return words.number(self.reading.workers)
+        return quantities.number(self.reading.workers)
 
     @property
     def workers_css(self) -> str:
@@ -100,13 +101,13 @@ class Row:
     def oldest(self) -> str:
         oldest = self.reading.counts.oldest if self.reading.counts else None
         if oldest is None or self.reading.read_at is None:
-            return words.NONE
-        age = words.duration(max(0.0, self.reading.read_at.timestamp() * 1000 - oldest.created_ms))
+            return quantities.UNKNOWN
+        age = quantities.duration(max(0.0, self.reading.read_at.timestamp() * 1000 - oldest.created_ms), whole=True)
         return _("≥ %(age)s") % {"age": age} if oldest.at_least else age
 
     @property
     def oldest_css(self) -> str:
-        if self.oldest == words.NONE:
+        if self.oldest == quantities.UNKNOWN:
             return " z"
         return " warn b" if any(fact.age_ms is not None and fact.level in MARKS for fact in self.verdict.facts) else ""
 
@@ -117,7 +118,7 @@ def row(reading: QueueReading, verdict: Verdict, scale: int) -> Row:
     numbers = {state: counts[state] if counts else None for state in State}
     parts = [(_bar_name(state, reading), number or 0) for state, number in numbers.items() if state in IN_BAR]
     said, heads = _state_words(get_language() or "")
-    told = ", ".join(f"{number:,} {said[state]}" for state, number in numbers.items() if number)
+    told = ", ".join(f"{quantities.number(number)} {said[state]}" for state, number in numbers.items() if number)
     drawn = bar(parts, told or _("no jobs"), scale) if counts else ""
     cells = [_cell(state, number, heads[state]) for state, number in numbers.items()]
     return Row(reading, verdict, drawn, format_html("{}" * len(cells), *cells))
@@ -157,7 +158,7 @@ def _cell(state: State, number: int | None, label: str) -> SafeString:
         label,
         state,
         "" if number is None else number,
-        words.number(number),
+        quantities.number(number),
     )
 
 

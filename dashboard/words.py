@@ -1,16 +1,16 @@
-"""Numbers, sizes, durations and states in words, as every page writes them."""
+"""The words for what the domain names by codes, and text out of a queue on one line, as every page writes them."""
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime
-
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from queues.types import State
-
-NONE = "–"  # what stands for an unknown
+from queues.jsonload import MAX_DEPTH
+from queues.payload import Shown
+from queues.quantities import size
+from queues.redaction import masked
+from queues.timeline import Stretch
+from queues.types import Delay, Health, Mark, State, Text
 
 STATE_WORDS = {
     State.WAITING: pgettext_lazy("state", "Waiting"),
@@ -23,63 +23,52 @@ STATE_WORDS = {
 }
 
 DELAY_WORDS = {
-    "schedule": _("next run of a schedule"),
-    "backoff": _("retry in backoff"),
-    "step": _("moved itself"),
-    "scheduled": _("scheduled"),
+    Delay.SCHEDULE: _("next run of a schedule"),
+    Delay.BACKOFF: _("retry in backoff"),
+    Delay.STEP: _("moved itself"),
+    Delay.SCHEDULED: _("scheduled"),
 }
 
 STRETCH_WORDS = {
-    "waiting": pgettext_lazy("stretch", "waiting"),
-    "active": pgettext_lazy("stretch", "running"),
-    "delayed": pgettext_lazy("stretch", "delayed"),
-    "unknown": pgettext_lazy("stretch", "not known"),
+    Stretch.WAITING: pgettext_lazy("stretch", "waiting"),
+    Stretch.ACTIVE: pgettext_lazy("stretch", "running"),
+    Stretch.DELAYED: pgettext_lazy("stretch", "delayed"),
+    Stretch.UNKNOWN: pgettext_lazy("stretch", "not known"),
+}
+
+MARK_WORDS = {
+    Mark.CUT: _("cut: %(size)s in all"),
+    Mark.BYTES: _("not UTF-8"),
+    Mark.MALFORMED: _("not JSON: shown raw"),
+    Mark.DEEP: _("deeper than %(levels)s levels: shown as text"),
 }
 
 
-def number(value: int | None) -> str:
-    """1234567 as 1,234,567; an unknown as a dash."""
-    return NONE if value is None else f"{value:,}"
+def shown(text: Text | None, limit: int = 200) -> str:
+    """Text out of a queue on one line, secrets masked, cut at `limit` characters."""
+    return cut(" ".join(masked(text).value.split()), limit) if text else ""
 
 
-def size(count: int | None) -> str:
-    """Bytes in words: 2.1 KB. Powers of 1,024."""
-    if count is None:
-        return NONE
-    if count < 1024:
-        return f"{count} B"
-    power = min(int(math.log(count + 0.5, 1024)), 4)
-    return f"{count / 1024**power:,.1f} {('KB', 'MB', 'GB', 'TB')[power - 1]}"
+def cut(text: str, limit: int) -> str:
+    """The first `limit` characters, with a mark where something is cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def duration(ms: float | None) -> str:
-    """Milliseconds in the two largest units that matter: 380 ms, 48.2 s, 4 m 33 s, 2 h 04 m, 6 d 4 h."""
-    if ms is None:
-        return NONE
-    if ms < 0:
-        return "−" + duration(-ms)
-    if ms < 1000:
-        return f"{ms:.0f} ms"
-    seconds = ms / 1000
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    whole = int(seconds + 0.5)
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
-    return f"{whole // 86400:,} d {whole % 86400 // 3600} h"
+def marks(text: Text | Shown | None) -> list[str]:
+    """Why a shown text is not simply what was stored; that secrets are hidden is said elsewhere."""
+    if text is None or not text.marks:
+        return []
+    about = {"size": size(text.size), "levels": MAX_DEPTH}
+    return [str(MARK_WORDS[mark]) % about for mark in text.marks if mark in MARK_WORDS]
 
 
-def instant(ms: float | None) -> datetime | None:
-    """Milliseconds since 1970 as an aware datetime; None when there is no such day (hostile values)."""
-    if ms is None:
-        return None
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def now_ms() -> float:
-    return datetime.now(UTC).timestamp() * 1000
+def health_notes(health: Health | None) -> list[str]:
+    """What a server does not let us know, in whole sentences."""
+    if health is None:
+        return []
+    missing = gettext("%(command)s is not permitted here: some figures are missing.")
+    snapshots = gettext("%(command)s is not permitted here: whether RDB snapshots are made is not known.")
+    notes = [(snapshots if word == "CONFIG GET" else missing) % {"command": word} for word in health.refused]
+    if health.mode == "cluster":
+        notes.append(gettext("It is part of a Redis Cluster, which cannot be read yet."))
+    return notes

@@ -1,8 +1,8 @@
 """The contract between the product and a queue system. A backend is one folder below `queues.backends`.
 
-Reading is required; what a backend cannot do it leaves out of `capabilities` with a reason, it does
-not raise. Every method is bounded in what it costs the server; the docstrings say how. All raise
-`Unreachable` when the server does not answer, and never return an empty answer instead.
+Reading is required; what a backend cannot do it leaves out of `capabilities`, it does not raise. Every
+method is bounded in what it costs the server; the docstrings say how. All raise `Unreachable` when the
+server does not answer, and never return an empty answer instead.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from queues.types import (
 )
 
 PAGE_SIZES = (20, 50, 100, 200)
+PAGE_SIZE = 50  # where nobody asked for another
 BODY_CAP = 256 * 1024  # bytes of a body that a page shows
 DOWNLOAD_CAP = 128 * 1024 * 1024  # bytes of one field that can be downloaded
-LOG_PAGE = 100  # lines
 
 
 class Backend(Protocol):
@@ -39,7 +39,8 @@ class Backend(Protocol):
     address: str  # host:port/db or path, without a password
 
     @property
-    def capabilities(self) -> frozenset[Capability]: ...
+    def capabilities(self) -> frozenset[Capability]:
+        """What this backend can do. Pages leave out the rest and do not call the methods for it."""
 
     @property
     def commands_sent(self) -> int:
@@ -68,7 +69,7 @@ class Backend(Protocol):
         queue: QueueRef,
         states: Sequence[State],
         *,
-        size: int = 50,
+        size: int = PAGE_SIZE,
         order: Order = Order.NEWEST,
         cursor: str = "",
         name: str = "",

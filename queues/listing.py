@@ -104,12 +104,6 @@ class Totals:
     def __getitem__(self, state: State) -> Sum:
         return self.by_state[state]
 
-    @property
-    def waiting(self) -> Sum:
-        """Waiting and prioritized together: what a worker could take now."""
-        waiting, prioritized = self[State.WAITING], self[State.PRIORITIZED]
-        return Sum(waiting.number + prioritized.number, min(waiting.known, prioritized.known), waiting.total)
-
 
 def rows(readings: Sequence[SourceReading], at_ms: int) -> list[Row]:
     """All queues of some sources, judged at `at_ms`; those of a last reading at the time of that reading."""

@@ -7,7 +7,10 @@ import re
 
 _PLAIN = re.compile(rb"[A-Za-z0-9._@-]+")
 _PLAIN_COLON = re.compile(rb"[A-Za-z0-9._@:-]+")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+# What cannot be seen or moves what can: controls, bidi marks, zero-width characters (joiners make emoji: they stay).
+_UNSEEN = "\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]")
+_IN_JSON = re.compile(f"[{_UNSEEN}]")
 
 
 def encode_part(raw: bytes, *, colon: bool = False) -> str:
@@ -45,6 +48,11 @@ def show_controls(text: str, *, keep: str = "\t\n") -> str:
     if keep:
         return _CONTROL.sub(lambda m: m[0] if m[0] in keep else _escape(m[0]), text)
     return re.sub("[\t\n]", lambda m: _escape(m[0]), _CONTROL.sub(lambda m: _escape(m[0]), text))
+
+
+def show_controls_in_json(text: str) -> str:
+    """The JSON `text` with the same characters written as JSON writes them; below U+0020 there is only its layout."""
+    return _IN_JSON.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def _escape(char: str) -> str:

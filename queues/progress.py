@@ -26,7 +26,8 @@ def parse(raw: bytes, *, size: int | None = None) -> Progress:
         value = load(raw)
     except Unreadable as error:
         return Progress(None, text(raw, cap=SHOWN, marks=(Mark.DEEP if error.too_deep else Mark.MALFORMED,)))
-    return Progress(_percent(value), text(raw, cap=SHOWN))
+    percent = _percent(value)
+    return Progress(percent, text(raw, cap=SHOWN), bare=percent is not None and not isinstance(value, dict))
 
 
 def _percent(value: object) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -107,11 +106,6 @@ class _Answer:
     counts: Mapping[QueueRef, Counts]
     workers: Workers
     at: datetime
-
-
-def now_ms() -> int:
-    """Our clock in milliseconds since 1970, as queues write times."""
-    return time.time_ns() // 1_000_000
 
 
 def read(name: str) -> SourceReading:

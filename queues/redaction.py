@@ -15,6 +15,9 @@ from functools import lru_cache
 
 from django.utils.translation import get_language, ngettext
 
+from queues.ansi import strip_ansi
+from queues.types import Mark, Text
+
 MASK = "••••••••"
 
 
@@ -185,6 +188,12 @@ def mask_text(text: str, rules: Rules = DEFAULT, *, cut: bool = False) -> tuple[
         done = end
     parts.append(plain[done:])
     return "".join(parts), len(merged)
+
+
+def masked(text: Text, rules: Rules = DEFAULT) -> Text:
+    """`text` as pages show it: without colour codes and secrets, and marked where it had some. Linear; never raises."""
+    value, hidden = mask_text(strip_ansi(text.value), rules, cut=Mark.CUT in text.marks)
+    return Text(value, text.size, (*text.marks, Mark.MASKED) if hidden else text.marks)
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 
-from queues.types import Counts, Health, Oldest, State
+from queues.types import Counts, Health, Oldest, Persistence, State
 
 Stored = Mapping[str, tuple[Counts, int | None]]  # by slug: the counts, and how many workers (None = not known)
 
@@ -40,9 +40,11 @@ def load_health(text: str) -> Health | None:
     if not text:
         return None
     known = {name: value for name, value in json.loads(text).items() if name in _HEALTH_FIELDS}
+    kinds = known.get("persistence")
     try:
-        return Health(**{**known, "notes": tuple(known.get("notes", ()))})
-    except TypeError:
+        known["persistence"] = None if kinds is None else tuple(map(Persistence, kinds))
+        return Health(**{**known, "refused": tuple(known.get("refused", ()))})
+    except (TypeError, ValueError):
         return None
 
 

@@ -14,7 +14,7 @@ def text(raw: bytes, *, size: int | None = None, cap: int | None = None, marks: 
     """
     size = len(raw) if size is None else size
     found = set(marks)
-    shown, odd = _decoded(raw, cut=len(raw) < size)
+    shown, odd = decoded(raw, cut=len(raw) < size)
     if odd:
         found.add(Mark.BYTES)
     if cap is not None and len(shown) > cap:
@@ -25,11 +25,26 @@ def text(raw: bytes, *, size: int | None = None, cap: int | None = None, marks: 
     return Text(show_controls(shown), size, tuple(mark for mark in Mark if mark in found))
 
 
-def _decoded(raw: bytes, *, cut: bool) -> tuple[str, bool]:
+def decoded(raw: bytes, *, cut: bool) -> tuple[str, bool]:
+    """`raw` as text, and whether replacement characters stand in it for bytes that are not UTF-8.
+
+    A character that the cut went through is left out: it is not the queue's fault.
+    """
+    if cut:
+        raw = _whole_characters(raw)
     try:
         return raw.decode("utf-8"), False
-    except UnicodeDecodeError as error:
-        # A character that the cut went through is not the queue's fault.
-        if cut and error.start >= len(raw) - 3 and error.reason == "unexpected end of data":
-            return raw[: error.start].decode("utf-8"), False
-    return raw.decode("utf-8", errors="replace"), True
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", errors="replace"), True
+
+
+def _whole_characters(raw: bytes) -> bytes:
+    """`raw` without the first bytes of a character whose others were cut off."""
+    for back in range(1, min(4, len(raw) + 1)):
+        byte = raw[-back]
+        if byte >= 0xC0:
+            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return raw[:-back] if back < needed else raw
+        if byte < 0x80:
+            break
+    return raw

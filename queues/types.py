@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 
 from queues.names import decode_part, encode_part, visible
@@ -34,13 +33,11 @@ class Order(StrEnum):
 
 
 class Capability(StrEnum):
-    """What a backend can do. Pages ask for these and never for a kind of backend."""
+    """What a backend may be unable to do. Pages ask for these and never for a kind of backend."""
 
     WORKERS = "workers"
     LOGS = "logs"
-    PROGRESS = "progress"
     FLOWS = "flows"
-    SCHEDULES = "schedules"
     FIND_BY_ID = "find-by-id"
 
 
@@ -204,7 +201,6 @@ class QueueInfo:
     version: str
     versions_note: str = ""  # set when keys and version disagree: a mixed fleet
     limited_for_ms: int | None = None  # rate limited for so many ms more; None = not limited
-    max_events: int | None = None
     events_length: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
@@ -212,7 +208,6 @@ class QueueInfo:
     schedulers: int = 0
     next_delayed_ms: int | None = None
     due_now: int = 0  # delayed jobs whose time is past
-    stalled_check: bool = False
     notes: tuple[str, ...] = ()  # sentences to show, e.g. on jobs parked in a paused list
 
 
@@ -222,6 +217,16 @@ class Progress:
 
     percent: float | None
     text: Text
+    bare: bool = False  # the text is the percentage itself
+
+
+class Delay(StrEnum):
+    """Why a job is delayed."""
+
+    SCHEDULE = "schedule"  # the next run of a schedule
+    BACKOFF = "backoff"  # a retry
+    STEP = "step"  # it moved itself while it ran
+    SCHEDULED = "scheduled"  # it was added so
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +249,7 @@ class JobRow:
     reason: Text | None = None  # failedReason, at most 500 characters
     size: int = 0  # bytes of data
     worker: Text | None = None
-    kind: str = ""  # delayed jobs: "schedule", "backoff", "step", "scheduled"
+    kind: Delay | None = None  # delayed jobs
     damaged: tuple[str, ...] = ()  # names of the fields that are not what they should be
 
 
@@ -309,29 +314,31 @@ class Job:
     state_note: str = ""  # a sentence where the membership is inferred or odd
     data: Body | None = None
     opts: Body | None = None
-    returnvalue: Body | None = None
+    returnvalue: Body | None = None  # None also where the job returned nothing
     progress: Body | None = None
     reason: Body | None = None
     stacks: Sequence[Body] = ()  # newest first, at most 50
     stack_count: int = 0
     stacks_raw: Body | None = None  # set when stacktrace is no JSON array of strings, or was cut
     options: Mapping[str, object] = field(default_factory=dict)  # opts parsed, {} when it cannot be
-    delay_ms: int | None = None
+    ended_by_stall: bool = False  # it was failed because its workers died or hung too often
     stalled_count: int | None = None
     deferred_failure: Text | None = None
     scheduler_id: bytes | None = None
     deduplication_id: bytes | None = None
     lock_ttl_ms: int | None = None  # active jobs: None = no lock
-    lock_token: Text | None = None
     logs_count: int = 0
     family: Family = field(default_factory=Family)
     fields: Sequence[tuple[Text, Body]] = ()  # the raw hash, values capped at 2 KB each
     key: str = ""  # the hash's key, for eyes
 
 
+LOG_PAGE = 100  # lines
+
+
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Log lines `first` (from 1) onwards, at most 100, oldest first within the page."""
+    """Log lines `first` (from 1) onwards, at most `LOG_PAGE`, oldest first within the page."""
 
     lines: Sequence[Text]
     first: int
@@ -344,7 +351,7 @@ class LogPage:
     @property
     def before(self) -> int:
         """Where the page before begins."""
-        return max(1, self.first - 100)
+        return max(1, self.first - LOG_PAGE)
 
     @property
     def after(self) -> int:
@@ -361,18 +368,25 @@ class Found:
     state: State | None
 
 
+class Persistence(StrEnum):
+    """How a server keeps its data over a restart."""
+
+    AOF = "AOF"
+    RDB = "RDB"
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """A source's server as INFO tells it. Optional figures are None when the server does not say."""
 
-    server: str  # "Redis", "Valkey", "Dragonfly" ...
+    server: str  # "Redis", "Valkey", "Dragonfly" ...; "" when it does not say
     version: str
     mode: str  # "standalone", "cluster", "sentinel"
     role: str
     memory_used: int | None = None
     memory_max: int | None = None  # 0 = no limit
     eviction_policy: str = ""
-    persistence: str = ""  # in words: "AOF, RDB", "none"
+    persistence: tuple[Persistence, ...] | None = None  # () = none at all
     last_save_failed: bool = False
     clients: int | None = None
     clients_max: int | None = None
@@ -381,13 +395,4 @@ class Health:
     keys: int | None = None
     ping_ms: float | None = None
     clock_offset_ms: float | None = None  # server's clock minus ours
-    notes: tuple[str, ...] = ()  # figures that could not be read, each with its reason
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The counts of many queues, and when they were read."""
-
-    counts: Mapping[QueueRef, Counts]
-    workers: Workers
-    read_at: datetime
+    refused: tuple[str, ...] = ()  # commands that our user may not send: their figures are missing

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 from dashboard.access import record, requires
 from dashboard.http import page
 from dashboard.jobs import JobView
-from dashboard.words import now_ms
 from queues import outages
 from queues.errors import BadInput
 from queues.names import visible
+from queues.quantities import now_ms
 from queues.types import JobRef, QueueRef
 
 

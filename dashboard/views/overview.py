@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from dashboard import rows as table
-from dashboard import words
 from dashboard.http import asks_for, page
 from dashboard.queries import QueuesQuery
 from queues import attention, listing, readings
 from queues.listing import Sorting, SortKey
+from queues.quantities import now_ms, number
 from queues.registry import configured
 from queues.types import State
 
@@ -59,7 +59,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     sources = [config.name for config in configured()]
     query = QueuesQuery(request.GET, sources)
     found = readings.read_all([query.source] if query.source else sources)
-    listed = listing.rows(found, readings.now_ms())
+    listed = listing.rows(found, now_ms())
     chosen = listing.matching(listed, query.name)
     shown, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
     context: dict[str, object] = {
@@ -79,7 +79,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "unread": unread,
         "eyes": attention.needs_eyes(judged),
         "lede": attention.lede(found, judged),
-        "totals": _totals(listing.totals(listed)),
+        "totals": _totals(listing.totals(listed), found),
         "total": len(listed),
         "looking": any(reading.live and not reading.scan.finished_at for reading in found),
         "matching": len(chosen),
@@ -139,8 +139,8 @@ def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:
     return now, str(Sorting(key, not sorting.descending)) if sorting.key is key else str(first)
 
 
-def _totals(totals: listing.Totals) -> list[Total]:
-    notes = {State.ACTIVE: _workers(totals.workers), State.WAITING: _paused(totals.paused)}
+def _totals(totals: listing.Totals, found: Sequence[readings.SourceReading]) -> list[Total]:
+    notes = {State.ACTIVE: _workers(totals.workers, found), State.WAITING: _paused(totals.paused)}
     return [_total(state, totals[state], notes.get(state, "")) for state in State]
 
 
@@ -152,11 +152,14 @@ def _total(state: State, total: listing.Sum, note: str) -> Total:
     return Total(state, table.label(state), total.number, note)
 
 
-def _workers(total: listing.Sum) -> str:
+def _workers(total: listing.Sum, found: Sequence[readings.SourceReading]) -> str:
+    reasons = dict.fromkeys(reading.workers_unknown_because for reading in found if reading.workers_unknown_because)
+    if reasons:
+        return _("workers unknown: %(why)s") % {"why": ", ".join(reasons)}
     if not total.complete:
         return _("workers unknown")
     text = ngettext("%(n)s worker connected", "%(n)s workers connected", total.number)
-    return text % {"n": words.number(total.number)}
+    return text % {"n": number(total.number)}
 
 
 def _paused(count: int) -> str:

@@ -16,6 +16,7 @@ from dashboard.queries import JobsQuery
 from queues import attention, discovery, outages, readings
 from queues.backend import Backend
 from queues.errors import NotFound, Unreachable, Unsupported
+from queues.quantities import now_ms
 from queues.types import JobPage, QueueRef, State
 
 TABS = tuple(State)
@@ -51,7 +52,7 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
         "columns": columns(query),
         "workers": None if held is None else sorted(held, key=lambda worker: (worker.name, worker.address)),
         "workers_unknown_because": workers.unknown_because,
-        "verdict": attention.judge(ref, info.counts, number, readings.now_ms(), among),
+        "verdict": attention.judge(ref, info.counts, number, now_ms(), among),
         "letters": attention.letters_queue(ref, among),
         "origin": attention.dead_letters_of(ref, among),
         "read_at": timezone.now(),

@@ -6,15 +6,15 @@ capped body (about 0.1 s for 256 KB of ordinary JSON).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from queues.ansi import strip_ansi
-from queues.names import show_controls
+from queues.names import show_controls, show_controls_in_json
 from queues.payload.layout import Layout, Piece, Token
 from queues.payload.scan import Malformed
 from queues.redaction import DEFAULT, Rules, is_secret_key, mask_label, mask_text
+from queues.text import decoded
 from queues.types import Body, Mark, Text
 
 __all__ = ["Shown", "Token", "plain_text", "show", "summary"]
@@ -22,8 +22,6 @@ __all__ = ["Shown", "Token", "plain_text", "show", "summary"]
 SPANS_UP_TO = 64 * 1024  # bytes of a body; a larger one is shown without colours to keep pages small
 MAX_SPANS = 8000
 SUMMARY_READS = 4096  # bytes of a body that a one-line summary looks at
-
-_ODD = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,7 @@ class Shown:
     size: int
     hidden: int
     plain: bool
+    numbers: bool = False  # JSON that holds numbers
 
     @property
     def text(self) -> str:
@@ -51,7 +50,7 @@ def show(body: Body, rules: Rules = DEFAULT) -> Shown:
     that was cut is laid out up to the cut. Control and bidi characters are written as escapes.
     """
     text, marks = _decode(body)
-    layout = Layout(_ODD.sub(_escape, text), cut=body.cut, rules=rules)
+    layout = Layout(show_controls_in_json(text), cut=body.cut, rules=rules)
     try:
         pieces = layout.pieces()
     except Malformed:
@@ -60,7 +59,8 @@ def show(body: Body, rules: Rules = DEFAULT) -> Shown:
     plain = not 0 < len(tokens) <= MAX_SPANS
     if plain:
         tokens = (Token("", "".join([piece[1] for piece in pieces])),)
-    return Shown(tokens, marks + _layout_marks(layout), body.size, layout.hidden, plain)
+    numbers = any(piece[0] == "num" for piece in pieces)
+    return Shown(tokens, marks + _layout_marks(layout), body.size, layout.hidden, plain, numbers)
 
 
 def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAULT) -> Text:
@@ -72,7 +72,7 @@ def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAU
         return Text(mask_label(body.size), body.size, (Mark.MASKED,))
     part = Body(body.raw[:SUMMARY_READS], body.size)
     text, marks = _decode(part)
-    layout = Layout(_ODD.sub(_escape, text), cut=part.cut, flat=True, rules=rules)
+    layout = Layout(show_controls_in_json(text), cut=part.cut, flat=True, rules=rules)
     try:
         line = "".join([piece[1] for piece in layout.pieces()])
         marks += _layout_marks(layout)
@@ -93,28 +93,9 @@ def plain_text(body: Body, rules: Rules = DEFAULT) -> Text:
 
 
 def _decode(body: Body) -> tuple[str, tuple[Mark, ...]]:
-    marks: tuple[Mark, ...] = (Mark.CUT,) if body.cut else ()
-    raw = _whole_characters(body.raw) if body.cut else body.raw
-    try:
-        return raw.decode("utf-8"), marks
-    except UnicodeDecodeError:
-        return raw.decode("utf-8", errors="replace"), (*marks, Mark.BYTES)
-
-
-def _whole_characters(raw: bytes) -> bytes:
-    """`raw` without the first bytes of a character that the cut runs through."""
-    for back in range(1, min(4, len(raw) + 1)):
-        byte = raw[-back]
-        if byte >= 0xC0:
-            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return raw[:-back] if back < needed else raw
-        if byte < 0x80:
-            break
-    return raw
-
-
-def _escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
+    text, odd = decoded(body.raw, cut=body.cut)
+    found = ((Mark.CUT, body.cut), (Mark.BYTES, odd))
+    return text, tuple(mark for mark, is_so in found if is_so)
 
 
 def _raw(body: Body, text: str, marks: tuple[Mark, ...], rules: Rules) -> Shown:

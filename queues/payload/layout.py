@@ -6,10 +6,10 @@ import json
 import re
 from typing import NamedTuple
 
+from queues.jsonload import MAX_DEPTH
 from queues.payload.scan import scan
 from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text
 
-MAX_LEVELS = 200  # what is nested deeper is shown as it was stored, on one line
 LINE = 72  # columns that a container of plain values may take to stand on one line
 LAYOUT_ROOM = 128 * 1024  # characters of line breaks and indents; a hostile document would make 50 MB of them
 
@@ -19,7 +19,7 @@ _SHORT_LABELS_AFTER = 2000  # masked values; then one dot each, to keep the page
 _Style = tuple[str, str, str]
 _FLAT: _Style = ("", "", "")
 _INLINE: dict[str, _Style] = {"{": (" ", " ", " "), "[": ("", " ", "")}
-_PADS = tuple("\n" + "  " * level for level in range(MAX_LEVELS + 1))
+_PADS = tuple("\n" + "  " * level for level in range(MAX_DEPTH + 1))
 _BROKEN = tuple((pad, pad, end) for pad, end in zip(_PADS[1:], _PADS, strict=False))
 _SHORT = re.compile(r"[^{}\[\]]{0,68}[}\]]")
 _SHOWN_LITERALS = frozenset(("null", "true", "false", '""'))
@@ -125,7 +125,7 @@ class Layout:
     def _open(self, bracket: str, end: int, rule: str | None) -> None:
         level = len(self._styles)
         style = _FLAT
-        if level >= MAX_LEVELS:
+        if level >= MAX_DEPTH:
             self.deep = True
         elif self._room > 0:
             short = _SHORT.match(self._text, end)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from queues.backend import BODY_CAP, LOG_PAGE, PAGE_SIZES, Backend
+from queues.backend import BODY_CAP, PAGE_SIZES, Backend
 from queues.errors import BadInput, LimitExceeded, NotFound, Unreachable
-from queues.types import Capability, JobRef, Order, QueueRef, State
+from queues.types import LOG_PAGE, Capability, JobRef, Order, QueueRef, State
 from tests.contract.stages import Stage
 
 AMOUNTS = {state: 2 + number for number, state in enumerate(State)}

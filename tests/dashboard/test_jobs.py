@@ -226,6 +226,42 @@ def test_a_job_that_lost_its_hash_says_so(viewer: Client, mail: QueueRef, valkey
     assert "its data is gone" in Page(viewer.get("/queues/main/mail/jobs/7/")).text
 
 
+def test_ids_of_schedulers_and_deduplication_are_masked_like_all_else(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    put(valkey, mail, rjk="nightly:token=hunter2", deid=b"api_key=hunter2 \xff")
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    assert "hunter2" not in page.source
+    assert "Schedulernightly:token=••" in page.text
+    assert "Deduplicationapi_key=••" in page.text
+
+
+def test_a_number_as_progress_is_a_percentage_and_bodies_say_that_their_numbers_are_exact(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    put(valkey, mail, state="active", progress="42.50", data='{"total":1.10}', returnvalue='"x"')
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    assert "42.50%" in page.text
+    assert page.text.count("numbers exact as stored") == 1
+    valkey.hset("bull:mail:7", "progress", '{"done":1,"total":2}')
+    assert '"total":2}%' not in Page(viewer.get("/queues/main/mail/jobs/7/")).text
+
+
+def test_a_log_line_that_is_cut_or_odd_says_so(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail)
+    valkey.rpush("bull:mail:7:logs", b"odd \xff", "x" * 20_000, "well")
+    lines = [node.text for node in Page(viewer.get("/queues/main/mail/jobs/7/")).all("value", tag="li")]
+    assert lines[0].endswith("odd \ufffd not UTF-8")
+    assert lines[1].endswith("x cut: 19.5 KB in all")
+    assert lines[2].endswith("well")
+
+
+def test_a_return_value_that_says_nothing_is_left_out(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    for value, said in (("null", False), ("", False), ("0", True), ('"null"', True)):
+        put(valkey, mail, state="completed", returnvalue=value, finishedOn=1)
+        assert ("Return value" in Page(viewer.get("/queues/main/mail/jobs/7/")).text) is said, value
+
+
 def test_a_failure_by_stalling_is_explained(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
     put(valkey, mail, failedReason="job stalled more than allowable limit", opts='{"attempts":5}', atm=1, finishedOn=1)
     assert "whatever attempts it has left" in Page(viewer.get("/queues/main/mail/jobs/7/")).text

@@ -15,7 +15,7 @@ from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
 from tests.seed import seed_queue
-from tests.valkey import StartRedis
+from tests.valkey import StartRedis, free_port
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +26,41 @@ def test_each_source_is_described(source: SourceConfig, valkey: redis.Redis) -> 
     text = Page(as_role("viewer").get("/system/")).text
     for word in ("Valkey", "standalone", "noeviction", "Clock against ours", "Clients", "Keys", "Last scan"):
         assert word in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--save", ""), "Persistencenone: jobs do not survive a restart"),
+        (("--save", "60 1", "--appendonly", "yes"), "PersistenceAOF, RDB"),
+    ],
+)
+def test_persistence_is_told_and_its_absence_warned_of(
+    start_redis: StartRedis, settings: LazySettings, asked: tuple[str, ...], said: str
+) -> None:
+    settings.MIRANTE_SOURCES = (start_redis(*asked).config(),)
+    registry.forget()
+    assert said in Page(as_role("viewer").get("/system/")).text
+
+
+def test_what_our_user_may_not_ask_is_named_and_unknown(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis("--save", "")
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@all", "-info", "-config")
+    settings.MIRANTE_SOURCES = (SourceConfig("main", server.url.replace("redis://", "redis://reader:pw@")),)
+    registry.forget()
+    text = Page(as_role("viewer").get("/system/")).text
+    assert "Server–" in text
+    assert "Persistence–" in text
+    assert "INFO is not permitted here: some figures are missing." in text
+    assert "CONFIG GET is not permitted here: whether RDB snapshots are made is not known." in text
+
+
+def test_a_cluster_is_named_as_one(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    assert "part of a Redis Cluster, which cannot be read yet" in Page(as_role("viewer").get("/system/")).text
 
 
 def test_an_eviction_policy_that_may_lose_jobs_is_named(start_redis: StartRedis, settings: LazySettings) -> None:

@@ -73,7 +73,7 @@ class FakeBackend:
 
     def health(self) -> Health:
         self._call()
-        return Health("Valkey", "9.1", "standalone", "master", memory_used=1, notes=("no INFO",))
+        return Health("Valkey", "9.1", "standalone", "master", memory_used=1, refused=("CONFIG GET",))
 
     def discover(self) -> Iterator[tuple[int, Sequence[QueueRef]]]:
         for step, queue in enumerate(sorted(self.queues, key=lambda each: each.name), 1):

@@ -257,6 +257,16 @@ def test_lone_surrogates_and_bytes_that_are_no_utf8_are_shown() -> None:
 
 def test_characters_that_reorder_or_hide_text_are_written_out() -> None:
     assert shown('"a\u202eb\u2028\x7f"') == '"a\\u202eb\\u2028\\u007f"'
+    hidden = "\u061c\u200b\u200e\u200f\u2060\ufeff"
+    assert shown(f'{{"{hidden}":"{hidden}"}}').isascii()
+    assert shown(f'{{"pass{hidden}word":"QXZQXZ"}}').count("QXZ") == 0
+    assert shown('"👩‍👩‍👧"') == '"👩‍👩‍👧"'
+
+
+def test_a_document_says_whether_it_holds_numbers() -> None:
+    assert show(whole('{"a":["x",-1.5]}')).numbers
+    assert not show(whole('{"a":["1",true,null]}')).numbers
+    assert not show(whole("1 and 2")).numbers
 
 
 @pytest.mark.parametrize("levels", [201, 3000, 100_000])
@@ -366,4 +376,4 @@ def test_plain_text_keeps_lines_and_drops_colours() -> None:
 
 
 def test_shown_is_a_value() -> None:
-    assert show(whole("[1]")) == Shown(show(whole("[1]")).tokens, (), 3, 0, plain=False)
+    assert show(whole("[1]")) == Shown(show(whole("[1]")).tokens, (), 3, 0, plain=False, numbers=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import redis
 from django.db import connection
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from queues import discovery, readings
 from queues.models import Queue, Snapshot, Source
 from queues.snapshots import dump_counts, dump_health, load_counts, load_health
-from queues.types import Counts, Health, Oldest, State, Workers
+from queues.types import Counts, Health, Oldest, Persistence, State, Workers
 from tests.queues.fakes import FakeBackend, counts, ref
 from tests.queues.rows import keep, writes
 from tests.valkey import RedisCommands
@@ -86,7 +88,7 @@ def test_storing_keeps_reading_and_health_and_an_outage_overwrites_neither(main:
     before = Snapshot.objects.get()
     found = readings.health("main")
     assert found is not None
-    assert (found[0].server, found[0].notes, found[1]) == ("Valkey", ("no INFO",), before.health_at)
+    assert (found[0].server, found[0].refused, found[1]) == ("Valkey", ("CONFIG GET",), before.health_at)
     main.down = "no"
     assert not readings.store("main").live
     assert Snapshot.objects.values().get() == {
@@ -206,8 +208,10 @@ def test_rows_of_another_release_are_left_out() -> None:
 
 
 def test_a_health_survives_the_database_and_unknown_fields_are_dropped() -> None:
-    health = Health("Redis", "7.2", "standalone", "master", memory_used=5, notes=("a", "b"))
-    assert load_health(dump_health(health)) == health
+    health = Health("Redis", "7.2", "standalone", "master", memory_used=5, refused=("INFO", "TIME"))
+    for kinds in (None, (), (Persistence.RDB,), tuple(Persistence)):
+        assert load_health(dump_health(replace(health, persistence=kinds))) == replace(health, persistence=kinds)
+    assert load_health(dump_health(health).replace('"persistence": null', '"persistence": "none"')) is None
     assert load_health('{"server": "x", "version": "1", "mode": "", "role": "", "new": 1}') == Health("x", "1", "", "")
     assert load_health('{"server": "x"}') is None
     assert load_health("") is None

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text
+from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text, masked
+from queues.types import Mark, Text
 
 SIZE = 256 * 1024
 SECRET = st.text("QXZ", min_size=6, max_size=20)  # letters that stand nowhere else
@@ -149,6 +150,12 @@ def test_a_secret_inside_json_inside_strings_is_masked_at_every_depth(secret: st
 def test_masking_takes_any_text(text: str) -> None:
     masked, hidden = mask_text(text)
     assert hidden or masked == text
+
+
+def test_a_text_loses_its_colours_and_its_secrets_and_keeps_its_size_and_marks() -> None:
+    assert masked(Text("all is well", 11)) == Text("all is well", 11)
+    told = masked(Text("\\x1b[31mpassword=QXZQXZ\\x1b[0m\nnext", 99, (Mark.CUT,)))
+    assert told == Text(f"password={MASK}\nnext", 99, (Mark.CUT, Mark.MASKED))
 
 
 def test_the_label_says_how_long_the_hidden_value_is() -> None:

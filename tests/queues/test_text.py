@@ -79,6 +79,7 @@ def test_json_of_the_deepest_allowed_nesting_is_read() -> None:
 def test_progress_of_every_shape(raw: bytes, percent: float | None) -> None:
     made = progress.parse(raw)
     assert made.percent == (None if percent is None else pytest.approx(percent))
+    assert made.bare is (percent is not None and raw[:1] != b"{")
     assert made.text.value == raw.decode()
     assert made.text.size == len(raw)
 

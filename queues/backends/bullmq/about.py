@@ -16,7 +16,7 @@ from queues.backends.bullmq.scripts import script
 from queues.errors import NotFound
 from queues.types import Counts, Layout, QueueInfo, QueueRef
 
-_SUFFIXES = (b"events", b"limiter", b"id", b"repeat", b"delayed", b"stalled-check", b"marker", b"wait", b"meta")
+_SUFFIXES = (b"events", b"limiter", b"id", b"repeat", b"delayed", b"marker", b"wait", b"meta")
 _LAYOUTS = {4: Layout.V4, 5: Layout.V5, 6: Layout.V6}
 _BY_HAND = 2**53 - 1  # Worker.rateLimit writes this into the limiter (BullMQ: classes/worker)
 
@@ -27,17 +27,16 @@ def read(connection: Connection, queue: QueueRef) -> QueueInfo:
     keys = [base(queue) + suffix for suffix in _SUFFIXES]
     [reply] = connection.run([script("about").call(keys, int(time.time() * 1000))])
     told = items(reply)
-    length, first, last, limiter_ms, limiter, job_id, schedulers, delayed, due, check, marker, old_marker, *meta = told
+    length, first, last, limiter_ms, limiter, job_id, schedulers, delayed, due, marker, old_marker, limit = told
     if not depths.exists and not (length or job_id or schedulers):
         raise NotFound(_("There is no queue %(queue)s: none of its keys is left.") % {"queue": queue.label[:200]})
-    limited, window_note = _limited(limiter_ms, limiter, meta[1])
+    limited, window_note = _limited(limiter_ms, limiter, limit)
     return QueueInfo(
         counts=depths,
         layout=_LAYOUTS.get(counts.major(depths.version) or 0, Layout.UNKNOWN),
         version=depths.version,
         versions_note=_mixed(depths, marker=bool(marker), old_marker=bool(old_marker)),
         limited_for_ms=limited,
-        max_events=integer(meta[0]),
         events_length=count(length),
         first_event_ms=_moment(first),
         last_event_ms=_moment(last),
@@ -45,7 +44,6 @@ def read(connection: Connection, queue: QueueRef) -> QueueInfo:
         schedulers=count(schedulers),
         next_delayed_ms=run_at(blob(delayed)),
         due_now=count(due),
-        stalled_check=bool(check),
         notes=tuple(note for note in (_parked(depths), window_note) if note),
     )
 

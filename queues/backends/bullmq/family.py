@@ -20,14 +20,14 @@ OUTCOME = 2048  # bytes read of a child's value or reason
 
 
 def commands(job: JobRef) -> list[Command]:
-    """What to ask about the children of a job; `parse` reads the replies."""
+    """What to ask about the children of a job; `read` reads the replies."""
     start = job_key(job)
     pending, processed, ignored, failed = (
         start + suffix for suffix in (b":dependencies", b":processed", b":failed", b":unsuccessful")
     )
     return [
         ("SCARD", pending),
-        ("SSCAN", pending, 0, "COUNT", MOST),
+        ("SRANDMEMBER", pending, MOST),  # a step of SSCAN may give none of a set that was large once
         script("hash").call([processed], MOST, OUTCOME),
         script("hash").call([ignored], MOST, OUTCOME),
         ("ZCARD", failed),
@@ -47,7 +47,7 @@ def read(connection: Connection, job: JobRef, found: Hash, replies: Sequence[Rep
     pending_count, pending, processed, ignored, failed_count, failed = replies
     kin = {
         "parent": _parents(job, found),
-        "pending": [_kin(job, child) for child in _members(pending)],
+        "pending": [_kin(job, child) for child in sorted(blobs(pending))],
         "processed": _with_outcomes(job, processed),
         "ignored": _with_outcomes(job, ignored),
         "failed": [_kin(job, child) for child in blobs(failed)],
@@ -86,11 +86,6 @@ def _parents(job: JobRef, found: Hash) -> list[_Kin]:
 
 def _kin(job: JobRef, key: bytes, outcome: Text | None = None) -> _Kin:
     return _Kin(key, job_of_key(job.queue.source, key, near=job.queue), outcome)
-
-
-def _members(scanned: Reply) -> list[bytes]:
-    parts = items(scanned)
-    return blobs(parts[1])[:MOST] if len(parts) == 2 else []
 
 
 def _with_outcomes(job: JobRef, reply: Reply) -> list[_Kin]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
 from queues.backends.bullmq.connection import Connection
-from queues.backends.bullmq.faults import cluster_text
 from queues.backends.bullmq.replies import Reply, blob, count, integer, items
 from queues.names import visible
-from queues.types import Health
+from queues.types import Health, Persistence
+
+_SAVE = "CONFIG GET"  # tells whether snapshots (RDB) are made
 
 
 def read(connection: Connection) -> Health:
-    """Health from one pipeline. What the server refuses (managed services, ACL) fails alone and becomes a note."""
+    """Health from one pipeline. What the server refuses (managed services, ACL) fails alone."""
     began = time.time()
     connection.run([("PING",)], tolerant=True)
     ping_ms = (time.time() - began) * 1000
@@ -26,20 +26,16 @@ def read(connection: Connection) -> Health:
     )
     middle = (before + time.time()) / 2
     told = _pairs(blob(info) or b"")
-    notes = [_note(name, reply) for name, reply in (("INFO", info), ("TIME", now), ("DBSIZE", size))]
-    mode = told.get("server_mode") or told.get("redis_mode", "")
-    if mode == "cluster":
-        notes.append(cluster_text(connection.address))
-    persistence, note = _persistence(told, save)
+    replies = {"INFO": info, "TIME": now, "DBSIZE": size, _SAVE: save}
     return Health(
         server=_server(told),
         version=told.get("valkey_version") or told.get("dragonfly_version") or told.get("redis_version", ""),
-        mode=mode,
+        mode=told.get("server_mode") or told.get("redis_mode", ""),
         role=told.get("role", ""),
         memory_used=_int(told, "used_memory"),
         memory_max=_int(told, "maxmemory"),
         eviction_policy=told.get("maxmemory_policy", ""),
-        persistence=persistence,
+        persistence=_persistence(told, save),
         last_save_failed="err" in (told.get("rdb_last_bgsave_status"), told.get("aof_last_write_status")),
         clients=_int(told, "connected_clients"),
         clients_max=_int(told, "maxclients"),
@@ -48,7 +44,7 @@ def read(connection: Connection) -> Health:
         keys=size if isinstance(size, int) else None,
         ping_ms=ping_ms,
         clock_offset_ms=_offset(now, middle),
-        notes=tuple(note for note in (*notes, note) if note),
+        refused=tuple(command for command, reply in replies.items() if isinstance(reply, ResponseError)),
     )
 
 
@@ -66,25 +62,18 @@ def _server(told: Mapping[str, str]) -> str:
         return "Valkey"
     if "dragonfly_version" in told:
         return "Dragonfly"
-    return "Redis" if "redis_version" in told else _("unknown")
+    return "Redis" if "redis_version" in told else ""
 
 
-def _note(command: str, reply: Reply) -> str:
-    if not isinstance(reply, ResponseError):
-        return ""
-    return _("%(command)s is not permitted here: some figures are missing.") % {"command": command}
-
-
-def _persistence(told: Mapping[str, str], save: Reply) -> tuple[str, str]:
-    if not told:
-        return "", ""
-    kinds = ["AOF"] if told.get("aof_enabled") == "1" else []
+def _persistence(told: Mapping[str, str], save: Reply) -> tuple[Persistence, ...] | None:
+    """What is known to be on; None where nothing is, and something could not be read."""
     schedule = items(save)
-    if len(schedule) == 2:
-        kinds += ["RDB"] if schedule[1] else []
-    elif isinstance(save, ResponseError):
-        return ", ".join(kinds), _("CONFIG GET is not permitted here: whether RDB snapshots are made is not known.")
-    return ", ".join(kinds) or _("none"), ""
+    known = {
+        Persistence.AOF: told["aof_enabled"] == "1" if "aof_enabled" in told else None,
+        Persistence.RDB: bool(schedule[1]) if len(schedule) == 2 else None,
+    }
+    kinds = tuple(kind for kind, on in known.items() if on)
+    return kinds if kinds or None not in known.values() else None
 
 
 def _offset(now: Reply, middle: float) -> float | None:

@@ -24,6 +24,8 @@ from queues.types import Body, Found, Job, JobRef, JobRow, QueueRef, State, Text
 FIELDS_SHOWN = 200
 FIELD_SHOWN = 2048  # bytes
 FIND_BATCH = 1000
+NOTHING = (b"", b"null")  # what a processor leaves that returns nothing (classes/job: moveToCompleted)
+STALLED = b"job stalled more than allowable limit"  # BullMQ 4 to 6: scripts/moveStalledJobsToWait
 
 # Bytes read of the fields that have a place of their own on the page.
 CAPS: Mapping[bytes, int] = {
@@ -45,12 +47,11 @@ def read(connection: Connection, job: JobRef) -> Job:
     """A job with its capped bodies: one pipeline, one more for its family, one more where bodies exceed their cap."""
     key = job_key(job)
     wanted = [part for name, cap in CAPS.items() for part in (name, cap)]
-    about, member, ttl, token, logs, *kin = connection.run(
+    about, member, ttl, logs, *kin = connection.run(
         [
             script("hash").call([key], FIELDS_SHOWN, FIELD_SHOWN, *wanted),
             membership.command(job, bound=BOUND),
             ("PTTL", key + b":lock"),
-            ("GETRANGE", key + b":lock", 0, 199),
             ("LLEN", key + b":logs"),
             *family.commands(job),
         ]
@@ -72,7 +73,6 @@ def read(connection: Connection, job: JobRef) -> Job:
         states=found.states or ((state,) if state else ()),
         state_note=note,
         lock_ttl_ms=lock_ms,
-        lock_token=text(token) if isinstance(token, bytes) and token else None,
         logs_count=logs if isinstance(logs, int) else 0,
         family=family.read(connection, job, known, kin),
     )
@@ -85,14 +85,14 @@ def _job(job: JobRef, parts: JobRow, known: Hash) -> Job:
         states=(),
         data=_body(known, b"data"),
         opts=_body(known, b"opts"),
-        returnvalue=_body(known, b"returnvalue"),
+        returnvalue=_body(known, b"returnvalue") if known.whole(b"returnvalue") not in NOTHING else None,
         progress=_body(known, b"progress"),
         reason=_body(known, b"failedReason"),
         stacks=traces,
         stack_count=trace_count,
         stacks_raw=traces_raw,
         options=_options(known),
-        delay_ms=integer(known.whole(b"delay")),
+        ended_by_stall=known.whole(b"failedReason") == STALLED,
         stalled_count=integer(known.whole(b"stc") or known.whole(b"stalledCounter")),
         deferred_failure=_text(known, b"defa"),
         scheduler_id=known.whole(b"rjk"),

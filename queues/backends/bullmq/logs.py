@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from queues.backend import LOG_PAGE
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import job_key
 from queues.backends.bullmq.replies import blob, count, items
 from queues.backends.bullmq.scripts import script
 from queues.errors import BadInput
 from queues.text import text
-from queues.types import JobRef, LogPage, Text
+from queues.types import LOG_PAGE, JobRef, LogPage, Text
 
 LINE = 16 * 1024  # bytes shown of a line
 BUDGET = 8 * 1024 * 1024  # bytes that one script touches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from queues.backend import PAGE_SIZE
 from queues.backends.bullmq import about, clients, counts, discovery, health, jobs, lists, logs
 from queues.backends.bullmq.connection import Connection
 from queues.registry import SourceConfig
@@ -59,7 +60,7 @@ class BullMQ:
         queue: QueueRef,
         states: Sequence[State],
         *,
-        size: int = 50,
+        size: int = PAGE_SIZE,
         order: Order = Order.NEWEST,
         cursor: str = "",
         name: str = "",

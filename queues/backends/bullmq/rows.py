@@ -10,7 +10,7 @@ from queues.backends.bullmq.fields import Hash
 from queues.backends.bullmq.replies import integer, moment
 from queues.jsonload import Unreadable, load
 from queues.text import text
-from queues.types import JobRef, JobRow, Mark, Progress, State, Text
+from queues.types import Delay, JobRef, JobRow, Mark, Progress, State, Text
 
 # Bytes read of each field for a row.
 CAPS: Mapping[bytes, int] = {
@@ -122,7 +122,7 @@ def row(ref: JobRef, state: State, found: Hash, *, score: bytes | None = None) -
         reason=facts.text(b"failedReason", REASON_SHOWN),
         size=data.size if data else 0,
         worker=facts.text(b"pb", WORKER_SHOWN),
-        kind=_kind(facts) if state is State.DELAYED else "",
+        kind=_kind(facts) if state is State.DELAYED else None,
     )
     return replace(made, damaged=tuple(dict.fromkeys(facts.damaged))) if facts.damaged else made
 
@@ -143,18 +143,18 @@ def _attempts_max(options: Mapping[str, object] | None) -> int | None:
     return max(attempts, 1) if isinstance(attempts, int) and not isinstance(attempts, bool) else None
 
 
-def _kind(facts: Facts) -> str:
-    """Why a job is delayed: "schedule", "backoff", "step" or "scheduled" (BullMQ 4 to 6, scripts/moveToDelayed)."""
+def _kind(facts: Facts) -> Delay:
+    """Why a job is delayed (BullMQ 4 to 6, scripts/moveToDelayed)."""
     has = facts.hash.get
     made = integer(facts.hash.whole(b"atm") or facts.hash.whole(b"attemptsMade")) or 0
     started = integer(facts.hash.whole(b"ats"))
     stalled = integer(facts.hash.whole(b"stc")) or 0
     if has(b"rjk") and not made and not started:
-        return "schedule"
+        return Delay.SCHEDULE
     # A start that neither ended in a failed attempt nor stalled is a step that moved itself.
     stepped = started is not None and started - stalled > made
     if made and has(b"failedReason") and not stepped:
-        return "backoff"
+        return Delay.BACKOFF
     if made or started or has(b"processedOn"):
-        return "step"
-    return "scheduled"
+        return Delay.STEP
+    return Delay.SCHEDULED
