@@ -232,6 +232,22 @@ def test_the_last_children_that_are_pending_are_shown_of_a_set_that_was_large_on
     store.execute_command("DEBUG", "DICT-RESIZING", "1")
 
 
+def test_the_last_children_that_are_pending_are_shown_of_a_set_that_was_large_once(
+    valkey: redis.Redis, valkey_server: Server
+) -> None:
+    seed_queue(valkey, "shop", waiting=1)
+    children = [f"bull:mails:{number}" for number in range(30_000)]
+    valkey.sadd("bull:shop:1:dependencies", *children)
+    valkey.execute_command("DEBUG", "DICT-RESIZING", "0")  # as while a snapshot is being saved
+    try:
+        valkey.srem("bull:shop:1:dependencies", *children[:-5])
+        family = _job(BullMQ(valkey_server.config()), "1").family
+    finally:
+        valkey.execute_command("DEBUG", "DICT-RESIZING", "1")
+    assert family.pending_count == 5
+    assert [child.key for child in family.pending] == children[-5:]
+
+
 def test_deduplication_and_scheduler_are_named(bullmq: BullMQ, node: Node, server: Server) -> None:
     for major in (5, 6):
         node.run(
