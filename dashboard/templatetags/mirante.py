@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from dashboard import access, words
 from dashboard.charts import bar
 from queues.names import visible
-from queues.quantities import UNKNOWN, duration, instant, now_ms, number, size
+from queues.quantities import UNKNOWN, duration, instant, now_ms, number, size, units
 from queues.redaction import masked
 from queues.timeline import Stretch
 from queues.types import Counts, Delay, JobRow, QueueInfo, State
@@ -168,6 +168,12 @@ def kind_word(kind: Delay | None) -> str:
 @register.filter
 def bytes_text(raw: bytes) -> str:
     return visible(raw)
+
+
+@register.simple_tag
+def time_units() -> str:
+    """The words for second, minute, hour and day, for scripts that count time up."""
+    return "|".join(units())
 
 
 @register.filter

@@ -3,7 +3,7 @@ import { duration } from "./duration.js";
 
 const tick = () => {
   for (const node of document.querySelectorAll("[data-age]")) {
-    node.textContent = duration(Date.now() - Number(node.dataset.age) * 1000, true);
+    node.textContent = duration(Date.now() - Number(node.dataset.age) * 1000);
   }
 };
 tick();

@@ -3,6 +3,7 @@ import { duration } from "./duration.js";
 
 const load = (key, fallback) => { try { return localStorage.getItem(key) || fallback; } catch { return fallback; } };
 const save = (key, value) => { try { localStorage.setItem(key, value); } catch { /* kept for this page only */ } };
+const words = document.body.dataset;
 const choice = { zone: load("zone", "local"), clock: load("clock", "exact") };
 const zoneName = () => (choice.zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
 
@@ -21,17 +22,18 @@ const write = (node) => {
   const utc = parts(date, "utc");
   const exact = (own.day === parts(new Date(), choice.zone).day ? "" : `${own.day} `) + own.clock + (node.dataset.time === "ms" ? ms : "");
   const past = Date.now() - date.getTime();
-  const ago = past >= 0 ? `${duration(past)} ago` : `in ${duration(-past)}`;
+  const ago = (past >= 0 ? words.ago : words.in).replace("{}", duration(Math.abs(past)));
   const full = `${own.day} ${own.clock}${ms} ${own.offset}`;
   const relative = choice.clock === "relative" && node.dataset.time === "clock";
-  node.textContent = node.dataset.time === "ago" ? duration(past) : relative ? ago : exact;
+  node.textContent = relative ? ago : exact;
   node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative ? "" : ` · ${ago}`}`;
 };
 
 const render = (root = document) => {
   for (const node of root.querySelectorAll("time[data-time]")) write(node);
   for (const node of root.querySelectorAll("[data-zone-label]")) node.textContent = zoneName();
-  for (const node of root.querySelectorAll("[data-clock-label]")) node.textContent = choice.clock;
+  const clock = words.clocks.split("|")[choice.clock === "relative" ? 1 : 0];
+  for (const node of root.querySelectorAll("[data-clock-label]")) node.textContent = clock;
 };
 
 document.addEventListener("click", (event) => {
