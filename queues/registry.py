@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from queues.backend import Backend
 from queues.errors import NotFound
@@ -47,7 +48,7 @@ def backend(name: str) -> Backend:
                 if config not in _backends:
                     _backends[config] = _connect(config)
                 return _backends[config]
-    raise NotFound(f"No source is called “{name}”.")
+    raise NotFound(_("No source is called “%(source)s”.") % {"source": name})
 
 
 def made() -> Sequence[tuple[str, Backend]]:

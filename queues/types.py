@@ -118,9 +118,9 @@ class Oldest:
 
     `created_ms` is the job's creation; when it entered waiting is not in the keys. `at_least` is
     true where the order of the list may hide an older one (prioritized, LIFO, two lists). `since_ms`
-    is since when a job has surely been due to run: the creation, after its delay, of the oldest that
-    has never run before; None where none such is seen. Only this says how long something waits: a job
-    that was replayed today may have been created last week.
+    is since when a job has surely been due to run, right to a minute: the creation, after its delay,
+    of the oldest that has never run before; None where none such is seen. Only this says how long
+    something waits: a job that was replayed today may have been created last week.
     """
 
     created_ms: int

@@ -136,7 +136,7 @@ def test_scripts_that_a_server_has_forgotten_are_sent_again_in_the_midst_of_a_pi
     seed_queue(store, "shop", waiting=2)
     keys = [b"bull:shop:1", b"bull:shop:1:processed"]
     store.script_flush()
-    command = script("ages").call(keys, 2)
+    command = script("ages").call(keys, 0, 2)
     replies = bullmq.connection.run([("ECHO", "a"), command, ("ECHO", "b"), command])
     assert replies[0] == b"a"
     assert replies[2] == b"b"

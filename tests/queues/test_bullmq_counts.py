@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import redis
 
@@ -195,6 +197,14 @@ def test_a_job_that_waited_for_its_children_does_not_tell_since_when_it_waits(
     store.hset("bull:shop:1:processed", "bull:shop:child", "7")
     store.lpush("bull:shop:wait", "1")
     assert bullmq.counts([SHOP])[SHOP].oldest == Oldest(1000, at_least=False, since_ms=None)
+
+
+def test_a_young_job_is_not_looked_at_more_closely(bullmq: BullMQ, store: redis.Redis) -> None:
+    created = int(time.time() * 1000) - 1000
+    seed_queue(store, "shop")
+    seed_job(store, SHOP, "1", timestamp=created, ats=1)
+    store.lpush("bull:shop:wait", "1")
+    assert bullmq.counts([SHOP])[SHOP].oldest == Oldest(created, at_least=False, since_ms=created)
 
 
 def test_a_replayed_job_does_not_hide_since_when_the_others_wait(bullmq: BullMQ, store: redis.Redis) -> None:

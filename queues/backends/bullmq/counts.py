@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, cast
@@ -13,6 +14,7 @@ from queues.backends.bullmq.scripts import script
 from queues.names import visible
 from queues.types import Counts, Oldest, QueueRef, State
 
+YOUNG_MS = 60_000  # a job created later is believed to have waited ever since: most are, and a closer look costs
 BATCH = 250  # queues a call: the script stays below 10 ms
 SUFFIXES = (
     b"wait",
@@ -71,7 +73,8 @@ def _ages(connection: Connection, batch: Sequence[QueueRef], rows: Sequence[list
     keys = [key for row in jobs for job in row for key in (job, job + b":processed")]
     if not keys:
         return [_Ages()] * len(rows)
-    [reply] = connection.run([script("ages").call(keys, *(2 * len(row) for row in jobs))])
+    young = time.time_ns() // 1_000_000 - YOUNG_MS
+    [reply] = connection.run([script("ages").call(keys, young, *(2 * len(row) for row in jobs))])
     created, since = (cast(list[int | None], items(part)) for part in items(reply))
     stamps = iter(created)
     return [
