@@ -18,8 +18,9 @@ from dashboard.charts import bar
 from queues.names import visible
 from queues.quantities import UNKNOWN, duration, instant, now_ms, number, size, units
 from queues.redaction import masked
+from queues.registry import backend
 from queues.timeline import Stretch
-from queues.types import Counts, Delay, JobRow, QueueInfo, State
+from queues.types import Capability, Counts, Delay, JobRow, QueueInfo, State
 
 register = template.Library()
 
@@ -97,6 +98,12 @@ def since(when: float | datetime | None) -> str:
         return UNKNOWN
     ms = when.timestamp() * 1000 if isinstance(when, datetime) else when
     return duration(now_ms() - ms, whole=True)
+
+
+@register.filter
+def can(source: str, capability: str) -> bool:
+    """Whether the backend of a source has a capability; pages leave out what it cannot tell."""
+    return Capability(capability) in backend(source).capabilities
 
 
 @register.simple_tag(takes_context=True)

@@ -9,16 +9,17 @@ from typing import NamedTuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.http import page
 from queues import readings
 from queues.backend import Backend
-from queues.errors import QueueError
+from queues.errors import QueueError, Unsupported
 from queues.names import decode_part
 from queues.registry import configured
 from queues.sources import ask_all
-from queues.types import Found, QueueRef
+from queues.types import Capability, Found, QueueRef
 
 MOST_QUEUES = 20  # queues whose name matches that are listed
 MOST_BYTES = 1000  # of an id that is looked up
@@ -76,6 +77,8 @@ def _ask(refs: Refs, ids: Sequence[bytes]) -> Mapping[str, Sequence[Found] | Que
     """The hits in each source that has queues, or why it could not be asked."""
 
     def ask(reader: Backend) -> Sequence[Found]:
+        if Capability.FIND_BY_ID not in reader.capabilities:
+            raise Unsupported(_("Its kind of queues cannot be searched by a job’s id."))
         return [found for job_id in ids for found in reader.find(refs[reader.source], job_id)]
 
     return ask_all([name for name, found in refs.items() if found and ids], ask)

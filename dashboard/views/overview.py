@@ -17,8 +17,8 @@ from dashboard.queries import QueuesQuery
 from queues import attention, listing, readings
 from queues.listing import Sorting, SortKey
 from queues.quantities import now_ms, number
-from queues.registry import configured
-from queues.types import State
+from queues.registry import backend, configured
+from queues.types import Capability, State
 
 PAGE = 100  # rows at first, and with each step of scrolling
 
@@ -58,7 +58,9 @@ def overview(request: HttpRequest) -> HttpResponse:
     """The first 100 queues with all sums, or the next 100 rows for a reader who scrolls."""
     sources = [config.name for config in configured()]
     query = QueuesQuery(request.GET, sources)
-    found = readings.read_all([query.source] if query.source else sources)
+    asked = [query.source] if query.source else sources
+    manned = any(Capability.WORKERS in backend(name).capabilities for name in asked)
+    found = readings.read_all(asked)
     listed = listing.rows(found, now_ms())
     chosen = listing.matching(listed, query.name)
     shown, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
@@ -67,19 +69,21 @@ def overview(request: HttpRequest) -> HttpResponse:
         "rows": shown,
         "more": _more(request, more),
         "left": left,
-        "columns": _columns(query),
+        "columns": [column for column in _columns(query) if manned or column.sort is not SortKey.WORKERS],
+        "manned": manned,
         "several": len(sources) > 1 and not query.source,
     }
     if asks_for(request, "rows"):
         return page(request, "overview/overview.html", context, fragments=("rows",))
     unread = [reading for reading in found if not reading.live]
     judged = [(row.ref, row.verdict) for row in listed]
+    summed = listing.totals(listed)
     context |= {
         "readings": found,
         "unread": unread,
         "eyes": attention.needs_eyes(judged),
         "lede": attention.lede(found, judged),
-        "totals": _totals(listing.totals(listed), found),
+        "totals": _totals(summed, _workers(summed.workers, found) if manned else ""),
         "total": len(listed),
         "looking": any(reading.live and not reading.scan.finished_at for reading in found),
         "matching": len(chosen),
@@ -139,9 +143,9 @@ def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:
     return now, str(Sorting(key, not sorting.descending)) if sorting.key is key else str(first)
 
 
-def _totals(totals: listing.Totals, found: Sequence[readings.SourceReading]) -> list[Total]:
-    notes = {State.ACTIVE: _workers(totals.workers, found), State.WAITING: _paused(totals.paused)}
-    return [_total(state, totals[state], notes.get(state, "")) for state in State]
+def _totals(summed: listing.Totals, workers: str) -> list[Total]:
+    notes = {State.ACTIVE: workers, State.WAITING: _paused(summed.paused)}
+    return [_total(state, summed[state], notes.get(state, "")) for state in State]
 
 
 def _total(state: State, total: listing.Sum, note: str) -> Total:
@@ -153,13 +157,18 @@ def _total(state: State, total: listing.Sum, note: str) -> Total:
 
 
 def _workers(total: listing.Sum, found: Sequence[readings.SourceReading]) -> str:
-    reasons = dict.fromkeys(reading.workers_unknown_because for reading in found if reading.workers_unknown_because)
-    if reasons:
-        return _("workers unknown: %(why)s") % {"why": ", ".join(reasons)}
-    if not total.complete:
+    text = _("workers unknown in %(source)s: %(why)s")
+    parts = [
+        text % {"source": reading.source, "why": reading.workers_unknown_because}
+        for reading in found
+        if reading.workers_unknown_because
+    ]
+    if not parts and not total.complete:
         return _("workers unknown")
-    text = ngettext("%(n)s worker connected", "%(n)s workers connected", total.number)
-    return text % {"n": number(total.number)}
+    if total.known or not parts:
+        text = ngettext("%(n)s worker connected", "%(n)s workers connected", total.number)
+        parts.insert(0, text % {"n": number(total.number)})
+    return "; ".join(parts)
 
 
 def _paused(count: int) -> str:

@@ -192,7 +192,7 @@ def test_workers_that_nobody_may_list_are_unknown_and_not_none(
     assert [node.attrs["data-workers"] for node in page.all("data-workers")] == [""]
     overview = Page(viewer.get("/"))
     assert overview.all("data-workers", "", tag="td")
-    assert "workers unknown: not permitted (CLIENT LIST)" in overview.text
+    assert "workers unknown in main: not permitted (CLIENT LIST)" in overview.text
 
 
 def test_an_outage_keeps_the_page_and_the_last_numbers_marked_as_old(

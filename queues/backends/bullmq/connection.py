@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import cast
 
+from django.utils.translation import gettext as _
 from hiredis import pack_command
 from redis.connection import AbstractConnection, BlockingConnectionPool, SSLConnection, parse_url
 from redis.exceptions import ConnectionError as LostConnection
@@ -123,7 +124,7 @@ def _options(config: SourceConfig) -> dict[str, object]:
     try:
         options: dict[str, object] = dict(parse_url(config.url))
     except ValueError:
-        raise BadInput(f"The address of the source “{config.name}” cannot be read.") from None
+        raise BadInput(_("The address of the source “%(source)s” cannot be read.") % {"source": config.name}) from None
     options |= {
         "socket_connect_timeout": CONNECT_TIMEOUT_S,
         "socket_timeout": READ_TIMEOUT_S,
