@@ -13,9 +13,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
+import redis
 from django.conf import settings
 
 PATIENCE = 180.0
+FAMILY = {"manage.py", "valkey-server", "daphne", "worker", "beat"}
 
 
 def clean_environment(var_dir: Path) -> dict[str, str]:
@@ -95,6 +97,12 @@ class Started:
         except psutil.Error:
             return False
 
+    def embedded(self, database: int) -> redis.Redis:
+        """The embedded Valkey, as the configuration of its latest start says."""
+        text = (self.var_dir / "valkey" / "valkey.conf").read_text()
+        found = dict(line.split(" ", 1) for line in text.splitlines())
+        return redis.Redis(port=int(found["port"]), password=found["requirepass"], db=database)
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Seconds until it had ended."""
         begun = time.monotonic()
@@ -102,6 +110,9 @@ class Started:
         self.process.wait(PATIENCE)
         self._reader.join(10)
         return time.monotonic() - begun
+
+    def wait_until_gone(self) -> None:
+        eventually(lambda: not self.processes(), f"no process is left of:\n{self.output}", patience=30)
 
     def clear(self) -> None:
         """Whatever a failed test has left."""

@@ -30,7 +30,7 @@ def reader(server: Server, settings: Settings) -> Iterator[str]:
     """The address of the only source, `main`, for the user that the page tells one to make."""
     words = re.findall(r"ACL SETUSER (mirante .*)", TEXT)[0].split()
     with server.client() as client:
-        client.execute_command("ACL", "SETUSER", *words)  # type: ignore[no-untyped-call]
+        client.execute_command("ACL", "SETUSER", *words)
         url = server.url.replace("redis://", "redis://mirante:password@")
         settings.MIRANTE_SOURCES = (SourceConfig("main", url),)
         registry.forget()
@@ -107,4 +107,4 @@ def test_the_documented_acl_user_can_neither_write_nor_hold_up_the_server(
     reader: str, command: tuple[str, ...]
 ) -> None:
     with redis.Redis.from_url(reader) as client, pytest.raises(ResponseError, match=DENIED):
-        client.execute_command(*command)  # type: ignore[no-untyped-call]
+        client.execute_command(*command)

@@ -12,10 +12,9 @@ import psutil
 import pytest
 import redis
 
-from tests.dashboard.started import Started, eventually, get
+from tests.dashboard.started import FAMILY, Started, eventually, get
 
 Start = Callable[..., Started]
-FAMILY = {"manage.py", "valkey-server", "daphne", "worker", "beat"}
 
 
 @pytest.fixture
@@ -32,18 +31,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
         started.clear()
 
 
-def embedded(started: Started, database: int) -> redis.Redis:
-    text = (started.var_dir / "valkey" / "valkey.conf").read_text()
-    found = dict(line.split(" ", 1) for line in text.splitlines())
-    return redis.Redis(port=int(found["port"]), password=found["requirepass"], db=database)
-
-
 def admin_password(started: Started) -> str:
     return started.wait_for(r"Password: +(\S+)  \(kept in").group(1)
-
-
-def all_gone(started: Started) -> None:
-    eventually(lambda: not started.processes(), f"no process is left of:\n{started.output}", patience=30)
 
 
 def test_it_comes_up_with_nothing_configured_and_sigterm_ends_all_of_it(start: Start) -> None:
@@ -58,7 +47,7 @@ def test_it_comes_up_with_nothing_configured_and_sigterm_ends_all_of_it(start: S
         assert stat.S_IMODE((up.var_dir / name).stat().st_mode) == 0o600
     running = up.by_name()
     assert set(running) == FAMILY
-    secret = embedded(up, 0).connection_pool.connection_kwargs["password"]
+    secret = up.embedded(0).connection_pool.connection_kwargs["password"]
     assert secret not in up.output + "".join(" ".join(process.cmdline()) for process in running.values())
     # Ctrl-C in a terminal goes to a whole group: here it reaches the supervisor alone.
     assert len({os.getpgid(process.pid) for process in running.values()}) == len(FAMILY)
@@ -68,23 +57,23 @@ def test_it_comes_up_with_nothing_configured_and_sigterm_ends_all_of_it(start: S
     assert up.stop(signal.SIGTERM) < 15
     assert up.process.returncode == 0
     assert up.lines[-1].endswith("mirante | stopped")
-    all_gone(up)
+    up.wait_until_gone()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_jobs_survive_the_end_and_a_new_start_and_nothing_is_left_between(start: Start, number: signal.Signals) -> None:
     up = start()
     up.wait_until_ready()
-    with embedded(up, 1) as watched, embedded(up, 0) as ours:
+    with up.embedded(1) as watched, up.embedded(0) as ours:
         watched.hset("bull:orders:1", mapping={"name": "order", "data": "{}"})
         watched.lpush("bull:orders:wait", "1")
         ours.lpush("another-queue", "task")
     assert up.stop(number) < 15
     assert up.process.returncode == (0 if number is signal.SIGINT else -signal.SIGKILL)
-    all_gone(up)
+    up.wait_until_gone()
     again = start()
     again.wait_until_ready()
-    with embedded(again, 1) as watched, embedded(again, 0) as ours:
+    with again.embedded(1) as watched, again.embedded(0) as ours:
         assert watched.lrange("bull:orders:wait", 0, -1) == [b"1"]
         assert watched.hget("bull:orders:1", "name") == b"order"
         assert ours.lrange("another-queue", 0, -1) == [b"task"]
@@ -109,7 +98,7 @@ def test_a_second_start_on_the_same_folder_is_refused(start: Start) -> None:
 def test_a_child_that_is_killed_comes_back_with_its_data_until_it_happens_too_often(start: Start) -> None:
     up = start()
     address = up.wait_until_ready()
-    embedded(up, 1).set("kept", "yes")
+    up.embedded(1).set("kept", "yes")
     before = up.by_name()
     mark = len(up.lines)
     for name in sorted(FAMILY - {"manage.py"}):
@@ -124,8 +113,8 @@ def test_a_child_that_is_killed_comes_back_with_its_data_until_it_happens_too_of
     eventually(back, "all children run again")
     # The same address and port: connections wait while the web process starts.
     assert get(f"{address}healthz", Host="localhost")[0] == 200
-    eventually(lambda: answers(embedded(up, 1)), "Valkey answers on the same port")
-    assert embedded(up, 1).get("kept") == b"yes"
+    eventually(lambda: answers(up.embedded(1)), "Valkey answers on the same port")
+    assert up.embedded(1).get("kept") == b"yes"
     for times in range(2, 6):
         eventually(lambda: "beat" in up.by_name(), "beat is back")
         up.by_name()["beat"].kill()
@@ -133,7 +122,7 @@ def test_a_child_that_is_killed_comes_back_with_its_data_until_it_happens_too_of
     up.process.wait(60)
     assert up.process.returncode == 1
     eventually(lambda: "all is stopped, because beat cannot run" in up.output, "the reason is said")
-    all_gone(up)
+    up.wait_until_gone()
 
 
 def answers(client: redis.Redis) -> bool:
@@ -147,7 +136,7 @@ def test_a_redis_that_was_named_is_watched_and_its_password_is_never_shown(start
     other = Started(tmp_path / "other")
     try:
         other.wait_until_ready()
-        client = embedded(other, 3)
+        client = other.embedded(3)
         client.config_set("requirepass", "hunter22-in-use")
         port = client.connection_pool.connection_kwargs["port"]
         right = f"redis://:hunter22-in-use@127.0.0.1:{port}/3"
@@ -199,9 +188,9 @@ def test_a_demo_never_writes_to_a_redis_that_was_named(start: Start) -> None:
 def test_a_demo_fills_the_watched_database_and_leaves_no_process_when_killed(start: Start) -> None:
     demo = start("demo")
     demo.wait_until_ready()
-    watched = embedded(demo, 1)
+    watched = demo.embedded(1)
     eventually(lambda: watched.dbsize() > 50, "the shop writes jobs")
     # The fragile worker is a grandchild, killed and started again by its parent.
     eventually(lambda: len(demo.processes()) == len(FAMILY) + 2, "the fragile worker runs")
     demo.stop(signal.SIGKILL)
-    all_gone(demo)
+    demo.wait_until_gone()

@@ -11,6 +11,7 @@ import redis
 from queues.backends.bullmq.reader import BullMQ
 from queues.errors import BadInput, LimitExceeded
 from queues.types import JobPage, Order, QueueRef, State
+from tests.policy import rounds
 from tests.seed import seed_job, seed_queue, seed_state
 from tests.valkey import RedisCommands
 
@@ -70,26 +71,29 @@ def test_many_jobs_of_one_moment_are_paged_by_their_bytes_without_loss(bullmq: B
         assert seen == sorted(ids, reverse=order is Order.NEWEST)
 
 
+@pytest.mark.soak
 def test_a_page_stays_in_place_while_jobs_come_and_go(bullmq: BullMQ, store: redis.Redis, rng: random.Random) -> None:
-    ids = [f"job-{number}".encode() for number in range(400)]
-    scores = {job: float(rng.randrange(20)) for job in ids}
-    store.zadd(FAILED, scores)
-    lasting = set(rng.sample(ids, 200))
-    seen: list[bytes] = []
-    cursor = ""
-    while True:
-        page = bullmq.jobs(QUEUE, [State.FAILED], size=23, cursor=cursor)
-        seen += _ids(page)
-        if not (cursor := page.next):
-            break
-        gone = [job for job in rng.sample(ids, 20) if job not in lasting] + [
-            job for job in _ids(page)[-3:] if job not in lasting
-        ]
-        if gone:
-            store.zrem(FAILED, *gone)
-        store.zadd(FAILED, {f"new-{rng.random()}": float(rng.randrange(25)) for _ in range(7)})
-    assert len(seen) == len(set(seen))
-    assert lasting <= set(seen)
+    for _round in range(rounds(sample=2, soak=500)):
+        store.flushall()
+        ids = [f"job-{number}".encode() for number in range(400)]
+        scores = {job: float(rng.randrange(20)) for job in ids}
+        store.zadd(FAILED, scores)
+        lasting = set(rng.sample(ids, 200))
+        order, size = rng.choice(list(Order)), rng.randrange(20, 60)
+        seen: list[bytes] = []
+        cursor = ""
+        while True:
+            page = bullmq.jobs(QUEUE, [State.FAILED], size=size, order=order, cursor=cursor)
+            seen += _ids(page)
+            if not (cursor := page.next):
+                break
+            # Also those at the border, where the next page begins.
+            gone = [job for job in (*rng.sample(ids, 20), *_ids(page)[-3:]) if job not in lasting]
+            if gone:
+                store.zrem(FAILED, *gone)
+            store.zadd(FAILED, {f"new-{rng.random()}": float(rng.randrange(25)) for _ in range(7)})
+        assert len(seen) == len(set(seen))
+        assert lasting <= set(seen)
 
 
 def test_completed_and_failed_are_merged_in_the_true_order_of_their_end(bullmq: BullMQ, store: redis.Redis) -> None:
