@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard import words
 from queues import payload, stack
@@ -62,9 +62,11 @@ class JobView:
         if self.state is None:
             return _("In no list: no worker will take it")
         if self.state is State.FAILED and made is not None:
-            return _("Failed after %(n)s of %(max)s attempts") % {"n": made, "max": most or 1}
+            most = most or 1
+            text = ngettext("Failed after %(n)s of %(max)s attempt", "Failed after %(n)s of %(max)s attempts", most)
+            return text % {"n": number(made), "max": number(most)}
         if self.state is State.ACTIVE and self.row.attempts_started:
-            return _("Active, attempt %(n)s") % {"n": self.row.attempts_started}
+            return _("Active, attempt %(n)s") % {"n": number(self.row.attempts_started)}
         if self.state is State.DELAYED and self.row.kind:
             return _("Delayed, %(why)s") % {"why": words.DELAY_WORDS[self.row.kind]}
         return str(words.STATE_WORDS[self.state])
@@ -88,7 +90,9 @@ class JobView:
 
     @cached_property
     def notes(self) -> list[str]:
-        notes = [self.job.state_note] if self.job.state_note else []
+        notes = []
+        if self.job.state_inferred:
+            notes.append(_("Its list is too long to look through: the state is judged from what else is known of it."))
         if len(self.job.states) > 1:
             states = ", ".join(str(words.STATE_WORDS[state]) for state in self.job.states)
             notes.append(_("It stands in several lists at once: %(states)s.") % {"states": states})

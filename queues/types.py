@@ -311,7 +311,7 @@ class Job:
 
     row: JobRow
     states: tuple[State, ...]  # by membership; empty = in no list; several = damaged or moving
-    state_note: str = ""  # a sentence where the membership is inferred or odd
+    state_inferred: bool = False  # its lists are too long to look through: judged from what else is known
     data: Body | None = None
     opts: Body | None = None
     returnvalue: Body | None = None  # None also where the job returned nothing

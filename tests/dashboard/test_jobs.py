@@ -262,6 +262,20 @@ def test_a_return_value_that_says_nothing_is_left_out(viewer: Client, mail: Queu
         assert ("Return value" in Page(viewer.get("/queues/main/mail/jobs/7/")).text) is said, value
 
 
+def test_a_job_in_two_lists_names_both_once(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail)
+    valkey.lpush("bull:mail:wait", "7")
+    text = Page(viewer.get("/queues/main/mail/jobs/7/")).text
+    assert text.count("It stands in several lists at once: Waiting, Failed.") == 1
+
+
+def test_a_job_in_no_list_or_deep_in_a_long_one_says_so(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    seed_job(valkey, mail, "7")
+    assert "In no list: no worker will take it" in Page(viewer.get("/queues/main/mail/jobs/7/")).text
+    valkey.rpush("bull:mail:wait", *(["x"] * 60_000), "7", *(["x"] * 60_000))
+    assert "Its list is too long to look through" in Page(viewer.get("/queues/main/mail/jobs/7/")).text
+
+
 def test_a_failure_by_stalling_is_explained(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
     put(valkey, mail, failedReason="job stalled more than allowable limit", opts='{"attempts":5}', atm=1, finishedOn=1)
     assert "whatever attempts it has left" in Page(viewer.get("/queues/main/mail/jobs/7/")).text

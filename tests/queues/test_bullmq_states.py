@@ -50,7 +50,7 @@ def test_each_state_of_each_major_is_counted_listed_and_shown(every_state: int, 
         expected = b"j-parent" if state is State.WAITING_CHILDREN else b"j-" + state.value.encode()
         assert (row.ref.id, row.state, row.damaged) == (expected, state, ())
         job = bullmq.job(JobRef(SHOP, expected))
-        assert (job.states, job.state_note) == ((state,), "")
+        assert (job.states, job.state_inferred) == ((state,), False)
 
 
 def test_the_layout_is_told_from_the_version_in_meta(every_state: int, bullmq: BullMQ) -> None:

@@ -63,15 +63,13 @@ def read(connection: Connection, job: JobRef) -> Job:
     fields.complete(connection, [key], [table], caps)
     known = Hash(table, missing=found.kind == b"none")
     lock_ms = ttl if isinstance(ttl, int) and ttl >= 0 else None
-    state, note = membership.judged(found, locked=lock_ms is not None)
-    if known.missing:
-        note = _("The list holds this id, but the job itself is gone.")
+    state, inferred = membership.judged(found, locked=lock_ms is not None)
     parts = row(job, state or State.WAITING, known, score=found.score)
     made = _job(job, parts, known)
     return replace(
         made,
         states=found.states or ((state,) if state else ()),
-        state_note=note,
+        state_inferred=inferred,
         lock_ttl_ms=lock_ms,
         logs_count=logs if isinstance(logs, int) else 0,
         family=family.read(connection, job, known, kin),

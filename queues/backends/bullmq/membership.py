@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import ZSETS, base, job_key
 from queues.backends.bullmq.replies import Command, Reply, blob, items
@@ -66,14 +64,8 @@ def read_many(connection: Connection, jobs: Sequence[JobRef]) -> list[Membership
     return [parse(reply) for reply in connection.run([command(job, bound=bound) for job in jobs])]
 
 
-def judged(found: Membership, *, locked: bool) -> tuple[State | None, str]:
-    """The state to show, and a sentence where it is inferred or odd."""
-    if len(found.states) > 1:
-        names = ", ".join(found.states)
-        return found.state, _("This job stands in several states at once (%(states)s).") % {"states": names}
-    if found.state:
-        return found.state, ""
-    if not found.unsure:
-        return None, _("This job stands in no list: no worker will take it, and no page lists it.")
-    likely = State.ACTIVE if locked or State.WAITING not in found.unsure else State.WAITING
-    return likely, _("The list is too long to look through: the state is judged from what else is known of the job.")
+def judged(found: Membership, *, locked: bool) -> tuple[State | None, bool]:
+    """The state to show, and whether it is only inferred because lists are too long to look through."""
+    if found.state or not found.unsure:
+        return found.state, False
+    return (State.ACTIVE if locked or State.WAITING not in found.unsure else State.WAITING), True
