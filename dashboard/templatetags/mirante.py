@@ -9,13 +9,14 @@ from typing import Any
 
 from django import template
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from dashboard import access, words
 from dashboard.charts import bar
 from queues.names import visible
+from queues.payload import Shown, Token
 from queues.quantities import UNKNOWN, duration, instant, now_ms, number, size, units
 from queues.redaction import masked
 from queues.registry import backend
@@ -52,6 +53,21 @@ def icon(name: str, size: int = 12) -> SafeString:
         size,
         name,
     )
+
+
+@register.simple_tag
+def tokens(body: Shown) -> SafeString:
+    """A body in colours, each masked value with the rule that hides it. Within `pre`: no white space is added."""
+    return format_html_join("", "{}", ((_token(token),) for token in body.tokens))
+
+
+def _token(token: Token) -> str:
+    if not token.kind:
+        return token.text
+    if not token.rule:
+        return format_html('<span class="{}">{}</span>', token.kind, token.text)
+    why = gettext("Hidden by the rule %(rule)s") % {"rule": token.rule}
+    return format_html('<span class="{}" title="{}">{}</span>', token.kind, why, token.text)
 
 
 @register.simple_tag
