@@ -21,6 +21,7 @@ from queues.registry import configured
 from queues.sources import ask_all
 from queues.types import Capability, Found, QueueRef
 
+MOST_JOBS = 100  # jobs of the same id that are listed
 MOST_QUEUES = 20  # queues whose name matches that are listed
 MOST_BYTES = 1000  # of an id that is looked up
 
@@ -53,7 +54,8 @@ def find(request: HttpRequest) -> HttpResponse:
         ref = jobs[0].ref
         return redirect("job", ref.queue.source, ref.queue.slug, ref.id)
     context |= {
-        "jobs": jobs,
+        "jobs": jobs[:MOST_JOBS],
+        "jobs_total": len(jobs),
         "queues": queues[:MOST_QUEUES],
         "queues_total": len(queues),
         "failed": failed,

@@ -51,6 +51,16 @@ def test_the_same_id_in_several_queues_is_a_list(viewer: Client, source: SourceC
     assert len(page.rows("data-job")) == 2
 
 
+def test_an_id_that_every_queue_knows_is_listed_in_part(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    seed_many(valkey, 120, waiting=1)
+    discovery.scan("main")
+    page = Page(viewer.get("/find/?q=1"))
+    assert len(page.rows("data-job")) == 100
+    assert "120, the first 100 shown" in page.text
+
+
 @pytest.mark.parametrize("needle", ["[*?]", "*", "a b", "日本", "<b>x</b>", "a/b", "%2F.."])
 def test_special_characters_are_literal(viewer: Client, source: SourceConfig, valkey: redis.Redis, needle: str) -> None:
     ref = seed_queue(valkey, "mail", waiting=3)
