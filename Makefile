@@ -25,7 +25,7 @@ check: dev ## Lint, format, types, import boundaries, templates, migrations, dep
 bench: dev tools ## Measure, and print ratios
 	@exec $(PY) -m bench $(ARGS)
 
-soak: dev tools ## Run the long tests whole, of which `make test` takes a sample
+soak: dev tools ## Run the long tests whole, of which `make test` takes a sample (half an hour)
 	@SOAK=1 exec $(PYTEST) -m soak
 
 format: dev ## Bring Python and templates into their form
