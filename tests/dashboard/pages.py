@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Protocol
 
+_BLOCKS = {"dt", "dd", "td", "th", "tr", "li", "p", "div", "h1", "h2", "h3", "small", "section"}
 _VOID = {"meta", "link", "input", "br", "hr", "img", "path", "rect", "line", "use", "circle"}
 
 
@@ -38,6 +39,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         node = Node(tag, {name: value or "" for name, value in attrs})
+        if tag in _BLOCKS:  # they stand apart on the page, whatever white space the template has
+            self.handle_data(" ")
         for above in self._open:
             above.children.append(node)
         self.nodes.append(node)

@@ -232,7 +232,7 @@ def test_ids_of_schedulers_and_deduplication_are_masked_like_all_else(
     put(valkey, mail, rjk="nightly:token=hunter2", deid=b"api_key=hunter2 \xff")
     page = Page(viewer.get("/queues/main/mail/jobs/7/"))
     assert "hunter2" not in page.source
-    assert "Schedulernightly:token=••" in page.text
+    assert "Scheduler nightly:token=••" in page.text
     assert "Deduplicationapi_key=••" in page.text
 
 

@@ -148,10 +148,10 @@ def test_limits_and_the_oldest_waiting_job_are_among_the_facts(
     seed_queue(valkey, "mail", waiting=2, paused=True, until_ms=int(time.time() * 1000) - 3 * 3_600_000)
     valkey.hset("bull:mail:meta", mapping={"concurrency": 7, "max": 1500, "duration": 60000})
     text = Page(viewer.get("/queues/main/mail/")).text
-    assert "Pausedyes" in text
+    assert "Paused yes" in text
     assert re.search(r"Oldest waiting 3 h", text)
-    assert "Concurrency, global7" in text
-    assert re.search(r"Rate limit, global1,500 in 1 min", text)
+    assert "Concurrency, global 7" in text
+    assert re.search(r"Rate limit, global 1,500 in 1 min", text)
 
 
 def test_an_empty_state_says_that_the_server_answered(

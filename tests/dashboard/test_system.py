@@ -31,8 +31,8 @@ def test_each_source_is_described(source: SourceConfig, valkey: redis.Redis) -> 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("--save", ""), "Persistencenone: jobs do not survive a restart"),
-        (("--save", "60 1", "--appendonly", "yes"), "PersistenceAOF, RDB"),
+        (("--save", ""), "Persistence none: jobs do not survive a restart"),
+        (("--save", "60 1", "--appendonly", "yes"), "Persistence AOF, RDB"),
     ],
 )
 def test_persistence_is_told_and_its_absence_warned_of(
@@ -50,8 +50,8 @@ def test_what_our_user_may_not_ask_is_named_and_unknown(start_redis: StartRedis,
     settings.MIRANTE_SOURCES = (SourceConfig("main", server.url.replace("redis://", "redis://reader:pw@")),)
     registry.forget()
     text = Page(as_role("viewer").get("/system/")).text
-    assert "Server–" in text
-    assert "Persistence–" in text
+    assert "Server –" in text
+    assert "Persistence –" in text
     assert "INFO is not permitted here: some figures are missing." in text
     assert "CONFIG GET is not permitted here: whether RDB snapshots are made is not known." in text
 
