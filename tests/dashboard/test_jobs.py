@@ -233,7 +233,7 @@ def test_ids_of_schedulers_and_deduplication_are_masked_like_all_else(
     page = Page(viewer.get("/queues/main/mail/jobs/7/"))
     assert "hunter2" not in page.source
     assert "Scheduler nightly:token=••" in page.text
-    assert "Deduplicationapi_key=••" in page.text
+    assert "Deduplication api_key=••" in page.text
 
 
 def test_a_number_as_progress_is_a_percentage_and_bodies_say_that_their_numbers_are_exact(
