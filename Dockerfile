@@ -21,10 +21,8 @@ COPY --from=build /opt/mirante ./
 # Static files are part of the image, so `var` is no volume: an old one would hide the files of a new version.
 RUN chown -R 10001:10001 var
 USER 10001:10001
-# REMAP_SIGTERM: a worker that is told to stop gives its tasks back instead of working on until it is killed.
 ENV PATH=/opt/mirante/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    REMAP_SIGTERM=SIGQUIT \
     BIND=0.0.0.0 \
     PORT=8000
 EXPOSE 8000

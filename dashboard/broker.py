@@ -57,9 +57,8 @@ def celery(server: RedisUrl | None, *, var_dir: Path) -> dict[str, Any]:
         "accept_content": ["json"],
         "worker_prefetch_multiplier": 1,
         # Threads: the work is waiting for Redis and HTTP, and a killed worker leaves no child behind.
-        "worker_pool": "threads",
+        "worker_pool": "dashboard.worker:Threads",
         "worker_concurrency": 4,
-        "worker_soft_shutdown_timeout": 3,
         "worker_hijack_root_logger": False,
         "worker_redirect_stdouts": False,
         "worker_enable_remote_control": False,

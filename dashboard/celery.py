@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import cached_property
 from typing import Any
 
 from celery import Celery
@@ -17,7 +18,17 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 # What root could lose by a message is lost with pickle only; the image and the documented units run as a user.
 warnings.filterwarnings("ignore", message="You're running the worker with superuser")
 
-app = Celery("mirante", set_as_current=True)
+
+class _App(Celery):
+    @cached_property
+    def Worker(self) -> Any:  # noqa: N802
+        # Not at the top: the web process has no use for a worker's modules.
+        from dashboard.worker import Worker
+
+        return self.subclass_with_self(Worker)
+
+
+app = _App("mirante", set_as_current=True)
 app.conf.update(settings.CELERY)
 # Each run expires when the next one is due, so that nothing piles up while no worker is there.
 app.conf.beat_schedule = {

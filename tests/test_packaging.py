@@ -102,11 +102,6 @@ def test_the_image_runs_without_root_with_a_health_check_and_without_secrets() -
     assert ":latest" not in DOCKERFILE
 
 
-def test_a_worker_that_is_told_to_stop_gives_its_tasks_back_wherever_it_is_deployed() -> None:
-    assert re.search(r"^ENV (.*\\\n)*.*\bREMAP_SIGTERM=SIGQUIT\b", DOCKERFILE, re.MULTILINE)
-    assert "Environment=REMAP_SIGTERM=SIGQUIT" in (ROOT / "docs/deployment.md").read_text()
-
-
 def test_both_stages_of_the_image_have_the_same_python_which_we_support() -> None:
     bases = re.findall(r"^FROM python:3\.(\d+)-slim\b", DOCKERFILE, re.MULTILINE)
     assert len(bases) == 2

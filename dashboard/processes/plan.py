@@ -60,8 +60,6 @@ class Plan:
     def children_environment(self) -> Mapping[str, str]:
         """What the children find set: the same as we do, with what we started and made filled in."""
         env = {**only(os.environ, _SHARED), "PYTHONUNBUFFERED": "1"}
-        # Celery then gives unfinished tasks back within its soft shutdown, rather than wait for all of them.
-        env["REMAP_SIGTERM"] = "SIGQUIT"
         if self._environment.secret_key_file:
             env["SECRET_KEY_FILE"] = str(self._environment.secret_key_file)
         if self._embedded and self._environment.app_redis is None:

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -194,3 +195,30 @@ def test_a_demo_fills_the_watched_database_and_leaves_no_process_when_killed(sta
     eventually(lambda: len(demo.processes()) == len(FAMILY) + 2, "the fragile worker runs")
     demo.stop(signal.SIGKILL)
     demo.wait_until_gone()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_worker_whose_task_hangs_ends_quietly_and_gives_the_task_back(start: Start, number: signal.Signals) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        up = start(REDIS_URL=f"redis://127.0.0.1:{silent.getsockname()[1]}/0", LOG_LEVEL="debug")
+        up.wait_until_ready()
+        silent.settimeout(60)
+        # The worker's first look at the source: it waits for an answer now.
+        connection, _ = silent.accept()
+        ours = up.embedded(0)
+        assert ours.hlen("mirante:unacked")
+        mark = len(up.lines)
+        worker = up.by_name()["worker"]
+        begun = time.monotonic()
+        worker.send_signal(number)
+        eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "the worker has ended")
+        took = time.monotonic() - begun
+        assert not ours.hlen("mirante:unacked")
+        up.wait_for("worker ended with exit code 0", after=mark)
+        assert took < 7
+        assert up.stop() < 15
+        connection.close()
+    assert up.process.returncode == 0
+    assert "Traceback" not in up.output
+    assert "critical" not in up.output
+    up.wait_until_gone()
