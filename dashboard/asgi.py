@@ -9,14 +9,14 @@ from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
-from dashboard import broker
+from dashboard import broker, sockets
 from dashboard.subpath import SubPath
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 broker.require_servers(settings.ENV)
 
 application = SubPath(
-    ProtocolTypeRouter({"http": get_asgi_application()}),
+    ProtocolTypeRouter({"http": get_asgi_application(), "websocket": sockets.router()}),
     prefix=settings.FORCE_SCRIPT_NAME or "",
 )
 
