@@ -62,9 +62,18 @@ def _common(form: str) -> list[Callable[..., Any]]:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.PositionalArgumentsFormatter(),
+        _reason_for_trace,
         *stamp,
         structlog.processors.format_exc_info,
     ]
+
+
+def _reason_for_trace(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """A request that was refused or put off, on purpose, is a line: only a 500 is a fault with a place in the code."""
+    status = getattr(event.get("_record"), "status_code", 500)
+    if status != 500 and (trace := event.pop("exc_info", None)):
+        event["reason"] = " ".join(str(trace[1]).split())
+    return event
 
 
 def _rendered(form: str) -> list[Callable[..., Any]]:

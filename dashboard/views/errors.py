@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -62,13 +64,20 @@ def method_not_allowed(request: HttpRequest) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Made without the request: what failed may be the session, the user or the database."""
+    busy = _is_busy(sys.exception())
+    template, status = ("errors/busy.html", 503) if busy else ("errors/500.html", 500)
     try:
-        body: str = render_to_string("errors/500.html")
+        body: str = render_to_string(template)
     except Exception:
         # The outermost place there is: whatever else is wrong, the browser gets an answer.
         log.exception("the error page failed")
         body = _LAST_RESORT
-    return HttpResponse(body, status=500)
+    return HttpResponse(body, status=status)
+
+
+def _is_busy(error: BaseException | None) -> bool:
+    """SQLite has waited as long as it may for somebody else who writes."""
+    return isinstance(error, OperationalError) and "locked" in str(error)
 
 
 def refuse(request: HttpRequest, title: str, text: str, status: int) -> HttpResponse:
