@@ -83,8 +83,8 @@ class Supervisor:
         now = time.monotonic()
         for child in self._children:
             reached = stage is None or child.program.stage <= stage
-            if reached and child.start_at is not None and now >= child.start_at:
-                child.start()
+            if reached and child.start_at is not None and now >= child.start_at and not self._started(child):
+                return child
         if not waiting and not self._announced:
             self._announced = True
             self._announce()
@@ -92,6 +92,15 @@ class Supervisor:
             self._console.say(f"{waiting[0].name} is not ready after {self._policy.start_within:.0f} s")
             return waiting[0]
         return None
+
+    def _started(self, child: Child) -> bool:
+        """False when the machine does not let it start: a full disk, no memory for another process."""
+        try:
+            child.start()
+        except OSError as error:
+            self._console.say(f"{child.name} cannot be started: {error}")
+            return False
+        return True
 
     def _has_crashed(self, child: Child) -> bool:
         """Plan a restart of a child that has ended; True when it has had enough of them."""

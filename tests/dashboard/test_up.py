@@ -178,6 +178,44 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(start: 
     assert "hunter22" not in up.output
 
 
+def stopped_at_once(start: Start, **env: str) -> str:
+    """The one line of a start that fails."""
+    up = start(**env)
+    up.process.wait(120)
+    eventually(lambda: bool(up.lines), "it says why")
+    assert up.process.returncode == 1
+    (line,) = up.lines
+    return line
+
+
+@pytest.mark.parametrize("name", ["lock", "static", "valkey", "valkey/valkey.conf"])
+def test_a_var_folder_that_cannot_be_written_to_is_named_in_a_line(start: Start, tmp_path: Path, name: str) -> None:
+    var_dir = tmp_path / "var"
+    # A file where a folder is needed, and the other way round: root, too, cannot write there.
+    if name in ("static", "valkey"):
+        var_dir.mkdir()
+        (var_dir / name).touch()
+    else:
+        (var_dir / name / "x").mkdir(parents=True)
+    if name == "valkey/valkey.conf":
+        up = start()
+        up.process.wait(120)
+        assert up.process.returncode == 1
+        assert "mirante | valkey cannot be started: [Errno" in up.output
+        assert "Traceback" not in up.output
+        up.wait_until_gone()
+    else:
+        line = stopped_at_once(start)
+        assert line.startswith(f"CommandError: MIRANTE_VAR_DIR: {var_dir} cannot be written to: ")
+        assert str(var_dir / name) in line
+
+
+def test_a_database_file_that_cannot_be_written_is_named_in_a_line(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "var" / "mirante.sqlite3").mkdir(parents=True)
+    line = stopped_at_once(start)
+    assert line.startswith(f"CommandError: DATABASE_URL: the database {tmp_path}/var/mirante.sqlite3 cannot be used: ")
+
+
 def test_a_demo_never_writes_to_a_redis_that_was_named(start: Start) -> None:
     demo = start("demo", REDIS_URL="redis://127.0.0.1:1/0")
     demo.process.wait(120)

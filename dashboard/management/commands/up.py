@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -47,7 +49,8 @@ class Command(BaseCommand):
         except (Busy, CannotListen, NoServer, first_admin.Refused) as error:
             raise CommandError(str(error)) from None
         except Error as error:
-            raise CommandError(f"DATABASE_URL: the database cannot be used: {redact(str(error)).strip()}") from None
+            named = f"DATABASE_URL: the database {_place(settings.ENV)}cannot be used"
+            raise CommandError(f"{named}: {redact(str(error)).strip()}") from None
         sys.exit(code)
 
     def wants_traffic(self, options: dict[str, Any]) -> bool:
@@ -57,15 +60,16 @@ class Command(BaseCommand):
         # What the processes write into the var folder holds job data and passwords: for this user only.
         os.umask(0o077)
         with contextlib.ExitStack() as held:
-            held.callback(FolderLock(env.var_dir).release)
-            web = held.enter_context(web_socket(env.bind, env.port))
-            ready.migrate()
-            ready.collect_static()
-            admin = first_admin.ensure(var_dir=env.var_dir, wanted=env.admin_password)
-            connections.close_all()
-            embedded = EmbeddedValkey(env.var_dir / "valkey") if _needs_embedded(env) else None
-            if embedded:
-                held.callback(embedded.close)
+            with _written_to(env.var_dir):
+                held.callback(FolderLock(env.var_dir).release)
+                web = held.enter_context(web_socket(env.bind, env.port))
+                ready.migrate()
+                ready.collect_static()
+                admin = first_admin.ensure(var_dir=env.var_dir, wanted=env.admin_password)
+                connections.close_all()
+                embedded = EmbeddedValkey(env.var_dir / "valkey") if _needs_embedded(env) else None
+                if embedded:
+                    held.callback(embedded.close)
             plan = Plan(env, base_dir=settings.BASE_DIR, web=web, embedded=embedded)
             programs = plan.programs() + ([plan.demo_traffic(asked=asked)] if traffic else [])
             return self._supervise(env, programs, admin, embedded, port=web.getsockname()[1])
@@ -92,6 +96,22 @@ class Command(BaseCommand):
                 console.plain(line)
 
         return Supervisor(programs, console=console, announce=announce).run()
+
+
+@contextlib.contextmanager
+def _written_to(var_dir: Path) -> Iterator[None]:
+    """A full or read-only disk is nothing to find in our code."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise CommandError(f"MIRANTE_VAR_DIR: {var_dir} cannot be written to: {error.strerror}{where}") from None
+
+
+def _place(env: Environment) -> str:
+    """The file of SQLite, which nobody may have named."""
+    name = env.database["NAME"]
+    return f"{name} " if isinstance(name, Path) else ""
 
 
 def _needs_embedded(env: Environment) -> bool:
