@@ -15,6 +15,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import F, Min, Sum
 
 from queues.models import Cost
+from queues.passing import short_wait
 from queues.registry import made
 
 SLOT_S = 10
@@ -76,7 +77,7 @@ def _write(*, silent_too: bool) -> None:
     if not news:
         return
     try:
-        with transaction.atomic():
+        with short_wait(), transaction.atomic():
             for name, commands in news.items():
                 _add(name, commands)
     except DatabaseError as error:

@@ -17,6 +17,7 @@ from queues.backend import Backend
 from queues.errors import Unreachable
 from queues.models import Source
 from queues.names import show_controls
+from queues.passing import in_passing
 from queues.registry import backend
 
 WRITE_EVERY = timedelta(seconds=5)  # later failures of one outage are written at most this often
@@ -53,6 +54,7 @@ def watched(name: str) -> Iterator[Backend]:
         cost.report()
 
 
+@in_passing()
 def note_success(name: str, answered_at: datetime | None = None) -> None:
     """The source has answered (at `answered_at`, else now). Writes only when an outage ends by it."""
     answered_at = answered_at or timezone.now()
@@ -68,9 +70,15 @@ def note_failure(name: str, error: str) -> datetime:
 
     The first failure after a success sets that time, whichever process sees it; later ones only
     renew the reason and the number of tries, at most every 5 s.
+    While somebody else holds the database it stays unwritten, and is noted with the next try.
     """
     now = timezone.now()
-    text = show_controls(error)
+    with in_passing():
+        return _noted(name, show_controls(error), now)
+    return Source.objects.filter(name=name).values_list("down_since", flat=True).first() or now
+
+
+def _noted(name: str, text: str, now: datetime) -> datetime:
     source = _row(name)
     if source.down_since is None:
         first = Source.objects.filter(name=name, down_since__isnull=True)
