@@ -67,7 +67,7 @@ DEFAULT = Rules(
     )
 )
 
-_SHAPE_HINTS = frozenset(("bea", "eyj", r"://[^\s@]{0,256}@", "begin", "card", "pan", "visa", "amex"))
+_SHAPE_HINTS = frozenset(("bea", "eyj", r"://[^\s@]{0,256}+@", "begin", "card", "pan", "visa", "amex", "-[aup]"))
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -123,18 +123,23 @@ def _label(length: int, at_least: bool, language: str) -> str:
 
 
 # --- free text -------------------------------------------------------------------------------------
-# Every pattern below is linear: runs are possessive and begin at a boundary only, the rest is bounded.
+# Every pattern below is linear: a run is possessive and begins only where no character of its own class stands
+# before it, all else is bounded.
 
+MASKED_UP_TO = 512 * 1024  # characters of a text; what is behind them is hidden
+
+_PERCENT = r"%(?:25)*+"  # percent-encoded once or more often
 _PAIR = re.compile(
-    r"(?<![\w-])(?:--([\w-]++)[ \t]++"  # --key value
-    r"|([\w.$-]++(?:\ [\w-]++)?)(?:(>)|[\"'`\])\\]*+\s*+(=>|:=|[:=])\s*+))"  # <key>value, key: value
+    r"(?<![\w-])--([\w-]++)(?:[ \t]++|\\*+[\"']\s*+,\s*+)"  # --key value, ["--key", "value"]
+    r"|(?<![\w.$-])([\w.$-]++(?:\ [\w-]++)?)(?:(>)"  # <key>value
+    rf"|[\"'`\])\\]*+(?:{_PERCENT}(?:2[027]|5[CcDd])){{0,4}}+\s*+(=>|:=|[:=]|{_PERCENT}3[AaDd])\s*+)"  # key: value
 )
 _NAMED = re.compile(  # {"name": "password", "value": ...} and ["Authorization", ...]
     r"(?<![\w-])(?:(?:name|key|header|field|param)\\*+[\"']?\s*+:\s*+\\*+[\"']([\w.-]{1,60}+)\\*+[\"']\s*+,\s*+"
     r"\\*+[\"']?(?:val|values?|content)\\*+[\"']?\s*+:"
     r"|((?i:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token))\\*+[\"']\s*+,)\s*+"
 )
-_MAY_HOLD = re.compile(r"[:=>]|--|eyJ|[\"']\s*+,|(?i:bearer|card|visa|-----begin)")
+_MAY_HOLD = re.compile(r"[:=>]|--|%(?:25)*+3|\s-[ap]|eyJ|[\"']\s*+,|(?i:bearer|card|visa|-----begin)")
 _OPENING = re.compile(r"(\\*+)([\"'`])")
 _CLOSING = {quote: re.compile(rf"(?<!\\)(\\*+){quote}|\n") for quote in "\"'`"}
 _NESTED = re.compile(r"(?<!\\)(\\*+)([\"'`])|[{}\[\]]")
@@ -144,6 +149,12 @@ _HEADER_END = re.compile(r"[\r\n]|(?<!\\)\\[nr]|(?<!\\)\\*+[\"'](?=[\s,}\])]|$)"
 _LINE_END = re.compile(r"[\r\n]")
 _SOURCE_FILE = re.compile(r"\.(?:[cm]?[jt]sx?|py|rb|go|java|kt|php|rs|cs|vue|json|exs?|scala|swift)$")
 _ERROR_NAME = re.compile(r"(?:[Ee]rror|ERROR|[Ee]xception|[Ww]arning|[Ff]ault)$")
+_ENCODED_CHARACTER = re.compile(r"(?:25)*+[2-7][0-9A-Fa-f]")
+_ENCODED_OPENING = re.compile(rf"(?:{_PERCENT}20|\+){{0,3}}+{_PERCENT}(2[27])")
+_ENCODED_CLOSING = {
+    "": re.compile(rf"{_PERCENT}(?:26|0[AaDd])|[\s\"'`<>&]"),
+    **{code: re.compile(rf"(?<!5[Cc]){_PERCENT}{code}|[\s\"'`<>&]") for code in ("22", "27")},
+}
 _ESCAPED_ASCII = re.compile(r"(?<!\\)\\++u00([2-7][0-9a-fA-F])")
 
 _BEARER = re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,4}((?=[\w.~+/=-]{0,64}\d)[\w.~+/=-]{8,}+|[\w.~+/=-]{20,}+)")
@@ -155,9 +166,18 @@ _CUT_TAIL = re.compile(
 )
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
 _WEB_USERINFO = re.compile(
-    r"(?<=http|ttps)://(?:[^\s/?#\"'<>@:]{0,128}:([^\s\"'<>/?#@]{1,256})|([^\s/?#\"'<>@:]{20,256}))@"
+    r"(?<=http|ttps)://(?:[^\s/?#\"'<>@:]{0,128}+:([^\s\"'<>/?#@]{1,256}+)|([^\s/?#\"'<>@:]{20,256}+))@"
 )
-_OTHER_USERINFO = re.compile(r"(?<!http)(?<!ttps)://[^\s\"'<>:@]{0,128}:([^\s\"'<>]{1,256})@")
+_OTHER_USERINFO = re.compile(r"(?<!http)(?<!ttps)://[^\s\"'<>:@]{0,128}+:([^\s\"'<>]{1,256})@")
+_USER_FLAG = re.compile(  # curl -u user:password
+    r"(?<![\w-])(?:-[uU]|--(?:proxy-)?user)(\\*+[\"']?[ \t,=]{1,4})?"
+    r"(?:\\*+[\"'][^\"':\n]{0,128}+:([^\"'\n]++)|[^\s\"':=/\\]{0,128}+:(?!//)([^\s\"']++))"
+)
+_TOOL_FLAG = re.compile(  # redis-cli -a password
+    r"(?i)(?<![\w-])(?:(?:redis|valkey|keydb)-cli\b[^\n|;]{0,200}?\s-a"
+    r"|(?:sshpass|mysql[a-z]{0,10}|mariadb|docker[ ]login)\b[^\n|;]{0,200}?\s-p)"
+    r"[ \t]{0,4}[\"']?([^\s\"'-][^\s\"']*+)"
+)
 _CARD = re.compile(r"(?i)(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,24}((?:\d[ -]?){12,18}\d)(?!\d)")
 
 Span = tuple[int, int]
@@ -166,12 +186,15 @@ Span = tuple[int, int]
 def mask_text(text: str, rules: Rules = DEFAULT, *, cut: bool = False) -> tuple[str, int]:
     """`text` with its secrets replaced by dots, and how many were hidden. Linear; never raises.
 
-    Finds `key=value`, `key: value`, `--key value`, `<key>value<`, quoted keys and values also inside
-    JSON strings (`\\"token\\":\\"...\\"`), headers to the end of the line, passwords in URLs, bearer tokens,
-    JWTs, private keys, and card numbers (Luhn) behind a word such as card. Strip ANSI codes first.
+    Finds `key=value`, `key: value`, `key%3Dvalue`, `--key value`, `-u user:value`, `<key>value<`, quoted keys
+    and values also inside JSON strings (`\\"token\\":\\"...\\"`), headers to the end of the line, passwords in
+    URLs, bearer tokens, JWTs, private keys, and card numbers (Luhn) behind a word such as card. Strip ANSI codes first.
     `cut` says that the text was cut at its end, where a secret may lack what gives it away.
-    Text without a secret comes back unchanged.
+    Text without a secret comes back unchanged, and what is behind `MASKED_UP_TO` is hidden unseen.
     """
+    if len(text) > MASKED_UP_TO:
+        shown, hidden = mask_text(text[:MASKED_UP_TO], rules, cut=True)
+        return shown + MASK, hidden + 1
     if not _MAY_HOLD.search(text) and "\\u00" not in text:
         return text, 0
     plain = _ESCAPED_ASCII.sub(_unescape, text) if "\\u00" in text else text
@@ -232,6 +255,8 @@ def _pair_rule(text: str, found: re.Match[str], rules: Rules) -> str | None:
     if separator == ":" and _SOURCE_FILE.search(key) and text[found.end() : found.end() + 1].isdigit():
         return None  # "at verify (/app/token.js:12:3)"
     rule = is_secret_key(key, rules)
+    if rule is None and text[found.start() - 1 : found.start()] == "%":
+        return is_secret_key(_ENCODED_CHARACTER.sub("", key, count=1), rules)  # "%7Bpin%3A"
     if rule is None and text[found.start() - 1 : found.start()] == "\\" and key[0] in "nrtbf":
         return is_secret_key(key[1:], rules)  # the letter belongs to an escape such as \n
     return rule
@@ -254,6 +279,8 @@ def _value(text: str, found: re.Match[str], rule: str) -> Span:
     if found.re is _PAIR and found[3]:
         end = text.find("<", start)
         return start, len(text) if end < 0 else end
+    if found.re is _PAIR and (found[4] or "").startswith("%"):
+        return _encoded_value(text, start)
     if opening := _OPENING.match(text, start):
         return opening.end(), _string_end(text, opening.end(), opening[2], len(opening[1]))
     if text[start : start + 1] in ("{", "["):
@@ -266,6 +293,13 @@ def _value(text: str, found: re.Match[str], rule: str) -> Span:
     if bare is None or _LITERAL.fullmatch(bare[0]):
         return start, start
     return start, start + len(bare[0].rstrip(",;"))
+
+
+def _encoded_value(text: str, start: int) -> Span:
+    opening = _ENCODED_OPENING.match(text, start)
+    start = opening.end() if opening else start
+    end = _ENCODED_CLOSING[opening[1] if opening else ""].search(text, start)
+    return start, end.start() if end else len(text)
 
 
 def _header_end(text: str, start: int) -> int:
@@ -318,7 +352,17 @@ def _shapes(text: str) -> Iterator[Span]:
     for found in _CARD.finditer(text):
         if _luhn(found[1]):
             yield found.span(1)
+    yield from _flags(text)
     yield from _private_keys(text)
+
+
+def _flags(text: str) -> Iterator[Span]:
+    """Passwords behind the short options of command lines."""
+    for found in _USER_FLAG.finditer(text):
+        if found[1] or text.rfind("curl", max(0, found.start() - 300), found.start()) >= 0:  # -u user:, curl -uuser:
+            yield found.span(found.lastindex or 0)
+    for found in _TOOL_FLAG.finditer(text):
+        yield found.span(1)
 
 
 def _cut_tail(text: str) -> Iterator[Span]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text, masked
+from queues.redaction import DEFAULT, MASK, MASKED_UP_TO, Rules, is_secret_key, mask_label, mask_text, masked
 from queues.types import Mark, Text
+from tests.policy import SOAK
 
 SIZE = 256 * 1024
 SECRET = st.text("QXZ", min_size=6, max_size=20)  # letters that stand nowhere else
@@ -95,6 +98,19 @@ def test_rules_are_an_argument_so_that_they_can_be_changed() -> None:
         ("{ name: 'password', value: 'abc' }", f"{{ name: 'password', value: '{MASK}' }}"),
         ('["Set-Cookie", "abc", "Host", "x"]', f'["Set-Cookie", "{MASK}", "Host", "x"]'),
         ("token: 'abc and then it was cut", f"token: '{MASK}"),
+        ("curl -u bob:abc http://x.example", f"curl -u bob:{MASK} http://x.example"),
+        ("curl -sS -ubob:abc x.example", f"curl -sS -ubob:{MASK} x.example"),
+        ("curl --user 'bob b:abc abc' x.example", f"curl --user 'bob b:{MASK}' x.example"),
+        ("spawnargs: [ '-u', 'bob:abc' ]", f"spawnargs: [ '-u', 'bob:{MASK}' ]"),
+        ("spawnargs: [ '--password', 'abc', 'x' ]", f"spawnargs: [ '--password', '{MASK}', 'x' ]"),
+        ("redis-cli -h cache -a abc ping", f"redis-cli -h cache -a {MASK} ping"),
+        ("mysql -u root -pabc shop", f"mysql -u root -p{MASK} shop"),
+        ("npm run.--password abc", f"npm run.--password {MASK}"),
+        ("body client_secret%3Dabc", f"body client_secret%3D{MASK}"),
+        ("body a%3D1%26password%3Dabc%20abc%26c%3D1", f"body a%3D1%26password%3D{MASK}%26c%3D1"),
+        ("user%5Bpassword%5D%3Dabc&b=1", f"user%5Bpassword%5D%3D{MASK}&b=1"),
+        ("%7B%22pin%22%3A%22a%5C%22bc%22%7D", f"%7B%22pin%22%3A%22{MASK}%22%7D"),
+        ("x?next=%252Fin%253Ftoken%253Dabc%2526a%253D1", f"x?next=%252Fin%253Ftoken%253D{MASK}%2526a%253D1"),
     ],
 )
 def test_secrets_in_free_text_are_masked(text: str, shown: str | None) -> None:
@@ -118,6 +134,9 @@ def test_secrets_in_free_text_are_masked(text: str, shown: str | None) -> None:
         "number 4111111111111111 alone is an id",
         "2026-11-30T13:57:04Z GET /a/b: 200",
         "\\u00e9 and \\u0041",
+        "mysql -u root",
+        "docker run -p 80:80 -u 1000 x",
+        "tar -unit:test of https%3A%2F%2Fx.example%2Fa%3Db%3D1",
         "",
     ],
 )
@@ -194,6 +213,74 @@ HOSTILE = {
     "headers": "cookie'," + " " * SIZE + "cookie'," * (SIZE // 8),
     "camel": "aB" * (SIZE // 2) + ":x",
 }
+
+
+UNITS = [
+    *"a.-_$=:\"'`\\/@ ,;{}[]()<>%\n\t0A&?~+|é",
+    *(
+        "eyJ",
+        "token=",
+        "password:",
+        "Bearer ",
+        "://",
+        "http://",
+        "%22",
+        "%25",
+        "%3D",
+        "\\u0022",
+        "--",
+        "-u ",
+        "-p",
+        "name",
+    ),
+    *("redis-cli ", "mysql", "cookie", "card ", "-----BEGIN PRIVATE KEY-----", "authorization: ", "4111 "),
+]
+PREFIXES = ("", "token=1, ", "eyJ", "-a:", "https://")
+NORMAL = 24 * 1024  # characters that are masked in a few milliseconds
+
+
+def combinations(rng: random.Random) -> Iterator[str]:
+    """Each unit, pairs and triples: some, other ones each time, or in the long runs all pairs."""
+    pairs = [first + second for first in UNITS for second in UNITS if first != second]
+    yield from UNITS
+    yield from pairs if SOAK else rng.sample(pairs, 250)
+    for _ in range(3000 if SOAK else 100):
+        yield "".join(rng.choices(UNITS, k=3))
+
+
+def seconds(text: str) -> float:
+    begun = time.process_time()
+    mask_text(text, cut=True)
+    return time.process_time() - begun
+
+
+def test_no_repeated_piece_makes_masking_quadratic(rng: random.Random) -> None:
+    suspects = []
+    for number, piece in enumerate(combinations(rng)):
+        prefix = PREFIXES[number % len(PREFIXES)]
+        for start in {"token=1, ", prefix}:
+            text = start + piece * (NORMAL // len(piece))
+            if seconds(text) > 0.05:  # quadratic work of a second or more at this length, or noise
+                suspects.append((start, piece))
+    for start, piece in suspects:
+        times = [
+            min(seconds(start + piece * (length // len(piece))) for _ in range(2)) for length in (NORMAL, 4 * NORMAL)
+        ]
+        assert times[1] < max(9 * times[0], 0.3), (start, piece, times)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["token=1, " + "a." * 65_000, "eyJ." * 75_000, "eyJaaaaaaaaaaaaaa." * 15_000, "token=1, a" + "%22" * 80_000],
+    ids=["dots", "jwt dots", "jwts", "encoded quotes"],
+)
+def test_a_run_is_not_read_again_from_each_of_its_parts(text: str) -> None:
+    assert seconds(text) < 10  # it once took a minute
+
+
+def test_what_is_too_long_to_look_at_is_hidden() -> None:
+    text, hidden = mask_text("a" * MASKED_UP_TO + " password=QXZ")
+    assert (len(text), hidden) == (MASKED_UP_TO + len(MASK), 1)
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
