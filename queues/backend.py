@@ -56,7 +56,7 @@ class Backend(Protocol):
         """
 
     def counts(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Counts]:
-        """Depths of many queues, the oldest waiting job included. Two calls for every 250 queues."""
+        """Depths of many queues, the oldest waiting job included. Two calls for every 125 queues."""
 
     def workers(self) -> Workers:
         """The workers of all queues, from one call."""

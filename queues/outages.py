@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from queues import cost
@@ -63,6 +63,22 @@ def note_success(name: str, answered_at: datetime | None = None) -> None:
     ended = Source.objects.filter(name=name, down_since__lte=answered_at)
     if ended.exists():
         ended.update(down_since=None, tried_at=None, error="", tries=0, ok_at=answered_at)
+
+
+@in_passing()
+def note_refusal(name: str, error: str) -> None:
+    """The source answers, but lets us read nothing: that ends an outage, and stays as its `error` without a time."""
+    now = timezone.now()
+    forget(name)
+    _row(name)
+    here = Source.objects.filter(Q(down_since__isnull=True) | Q(down_since__lte=now), name=name)
+    here.update(down_since=None, tried_at=None, error=show_controls(error), tries=0)
+
+
+@in_passing()
+def note_readable(name: str) -> None:
+    """What was refused before could be read just now."""
+    Source.objects.filter(name=name, down_since__isnull=True).exclude(error="").update(error="")
 
 
 def note_failure(name: str, error: str) -> datetime:

@@ -53,7 +53,8 @@ class ScanState:
 class SourceReading:
     """All queues of a source at `read_at`: now when `live`, else of the last reading that succeeded.
 
-    `error` says why it is not live. `down_since` and `tries` are set only when the server did not answer.
+    `error` says why it is not live. `down_since` and `tries` are set only when the server did not answer,
+    and not when it answers and refuses.
     """
 
     source: str
@@ -83,7 +84,7 @@ class SourceStatus:
 
     name: str
     down_since: datetime | None
-    error: str
+    error: str  # why it does not answer; without `down_since`: why it answers and cannot be read
     tries: int
     ok_at: datetime | None  # the regular reading's last success
     read_at: datetime | None  # the last stored reading
@@ -109,10 +110,10 @@ class _Answer:
 
 
 def read(name: str) -> SourceReading:
-    """All queues of a source. Two calls for every 250 queues and one CLIENT LIST; two queries.
+    """All queues of a source. Two calls for every 125 queues and one CLIENT LIST; two queries.
 
-    Does not raise when the server does not answer: gives the last stored reading with `live` false.
-    Writes only when an outage begins or ends. NotFound for a source that is not configured.
+    Does not raise when the server does not answer or refuses: gives the last stored reading with `live` false.
+    Writes only when an outage or a refusal begins or ends. NotFound for a source that is not configured.
     """
     return read_all([name])[0]
 
@@ -127,6 +128,8 @@ def read_all(names: Sequence[str] | None = None) -> Sequence[SourceReading]:
         return _Answer(reader.counts(refs), reader.workers(), timezone.now())
 
     answers = ask_all(asked, ask)
+    for name in asked:
+        _note(name, known[name].row, answers[name])
     return [_told(name, known[name], answers[name]) for name in asked]
 
 
@@ -205,6 +208,16 @@ def _ask_health(name: str) -> Health | None:
             return reader.health()
     except QueueError:
         return None
+
+
+def _note(name: str, row: Source | None, answer: _Answer | QueueError) -> None:
+    """Keep for the pages that do not ask whether the source could be read. Outages are kept by now."""
+    refused_before = row.error if row and row.down_since is None else ""
+    if isinstance(answer, _Answer):
+        if refused_before:
+            outages.note_readable(name)
+    elif not isinstance(answer, Unreachable) and str(answer) != refused_before:
+        outages.note_refusal(name, str(answer))
 
 
 def _told(name: str, known: _Known, answer: _Answer | QueueError) -> SourceReading:

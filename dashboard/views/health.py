@@ -18,11 +18,11 @@ log = logging.getLogger(__name__)
 @login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Open to all, so it says nothing but names and times: no address, no error text."""
+    """Open to all, so it says nothing but names, times and a word for the reason: no address, no error text."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        known = {source.name: source for source in Source.objects.only("name", "ok_at", "down_since")}
+        known = {source.name: source for source in Source.objects.only("name", "ok_at", "down_since", "error")}
     except Error as error:
         # For the log only: the text may name a host or a user, and this page is open to all.
         log.warning("the database cannot be used: %s: %s", type(error).__name__, str(error).partition("\n")[0])
@@ -32,12 +32,24 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def _report(name: str, source: Source | None) -> dict[str, object]:
-    """The last known state, without asking the source. `reachable` is null before the first answer."""
-    if source is None or (source.ok_at is None and source.down_since is None):
-        return {"name": name, "reachable": None, "down_since": None, "ok_at": None}
+    """The last known state, without asking the source.
+
+    `reachable` (it answers) and `readable` (it lets us read) are null before the first answer; `reason` says why it
+    cannot be read: "unreachable" or "refused".
+    """
+    reason = _reason(source) if source else None
+    asked = source is not None and (source.ok_at is not None or reason is not None)
     return {
         "name": name,
-        "reachable": source.down_since is None,
-        "down_since": source.down_since,
-        "ok_at": source.ok_at,
+        "reachable": reason != "unreachable" if asked else None,
+        "readable": reason is None if asked else None,
+        "reason": reason,
+        "down_since": source.down_since if source else None,
+        "ok_at": source.ok_at if source else None,
     }
+
+
+def _reason(source: Source) -> str | None:
+    if source.down_since is not None:
+        return "unreachable"
+    return "refused" if source.error else None

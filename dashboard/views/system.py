@@ -38,6 +38,11 @@ class SourceView:
     def live(self) -> bool:
         return self.error is None
 
+    @property
+    def refused(self) -> bool:
+        """Whether it answers and does not let us read."""
+        return not self.live and self.status.down_since is None
+
 
 @require_safe
 def system(request: HttpRequest) -> HttpResponse:
@@ -57,7 +62,8 @@ def system(request: HttpRequest) -> HttpResponse:
 def _view(status: SourceStatus, answer: Health | QueueError, rate: float | None) -> SourceView:
     address = backend(status.name).address
     if isinstance(answer, Health):
-        return SourceView(status, address, answer, timezone.now(), None, rate)
+        refusal = QueueError(status.error) if status.error and status.down_since is None else None
+        return SourceView(status, address, answer, timezone.now(), refusal, rate)
     health, health_at = readings.health(status.name) or (None, None)
     return SourceView(status, address, health, health_at, answer, rate)
 

@@ -20,6 +20,11 @@ pytestmark = pytest.mark.django_db
 # Nothing listens at these addresses: a request that tried to connect would fail.
 SECRET = "redis://user:PW42%40x@10.11.12.13:1/0"
 AT = datetime(2025, 3, 4, 5, 6, 7, tzinfo=UTC)
+AS_JSON = "2025-03-04T05:06:07Z"
+NEVER_ASKED = {"reachable": None, "readable": None, "reason": None, "down_since": None, "ok_at": None}
+READ = {"reachable": True, "readable": True, "reason": None, "down_since": None, "ok_at": AS_JSON}
+DOWN = {"reachable": False, "readable": False, "reason": "unreachable", "down_since": AS_JSON, "ok_at": AS_JSON}
+REFUSING = {"reachable": True, "readable": False, "reason": "refused", "down_since": None, "ok_at": None}
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +53,8 @@ def test_it_is_open_and_green() -> None:
         "status": "ok",
         "database": "ok",
         "sources": [
-            {"name": "main", "reachable": None, "down_since": None, "ok_at": None},
-            {"name": "other", "reachable": None, "down_since": None, "ok_at": None},
+            {"name": "main", **NEVER_ASKED},
+            {"name": "other", **NEVER_ASKED},
         ],
     }
 
@@ -60,10 +65,15 @@ def test_it_reports_sources_by_the_last_state_and_stays_green() -> None:
     Source.objects.create(name="no longer configured", ok_at=AT)
     answer = Client().get("/healthz")
     assert answer.status_code == 200
-    assert answer.json()["sources"] == [
-        {"name": "main", "reachable": True, "down_since": None, "ok_at": "2025-03-04T05:06:07Z"},
-        {"name": "other", "reachable": False, "down_since": "2025-03-04T05:06:07Z", "ok_at": "2025-03-04T05:06:07Z"},
-    ]
+    assert answer.json()["sources"] == [{"name": "main", **READ}, {"name": "other", **DOWN}]
+
+
+def test_a_source_that_answers_and_refuses_is_reachable_and_not_readable() -> None:
+    Source.objects.create(name="main", error=f"{SECRET} does not permit SCAN to our user")
+    answer = Client().get("/healthz")
+    assert answer.status_code == 200
+    assert answer.json()["sources"][0] == {"name": "main", **REFUSING}
+    assert "SCAN" not in answer.text
 
 
 def test_it_says_nothing_about_addresses_and_passwords() -> None:

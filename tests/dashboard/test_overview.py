@@ -192,5 +192,5 @@ def test_the_overview_of_many_queues_costs_few_commands(
     seed_many(valkey, 300, waiting=1)
     discovery.scan("main")
     viewer.get("/")
-    with redis_commands(max=5):  # two calls for every 250 queues, one for all workers
+    with redis_commands(max=7):  # two calls for every 125 queues, one for all workers
         viewer.get("/")

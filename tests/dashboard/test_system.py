@@ -187,3 +187,22 @@ def test_the_pages_cost_as_many_queries_for_many_sources_as_for_one(
     one = queries()
     settings.MIRANTE_SOURCES = tuple(SourceConfig(f"s{number}", source.url) for number in range(5))
     assert queries() == one
+
+
+def test_a_source_that_answers_and_refuses_to_be_read_is_told_so_on_every_page(
+    start_redis: StartRedis, settings: LazySettings
+) -> None:
+    server = start_redis()
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@all", "-scan")
+    settings.MIRANTE_SOURCES = (SourceConfig("main", server.url.replace("redis://", "redis://reader:pw@")),)
+    registry.forget()
+    readings.store("main")
+    viewer = as_role("viewer")
+    for path in ("/system/", "/"):
+        text = Page(viewer.get(path)).text
+        assert "does not permit SCAN to our user" in text
+        assert "Not read since" not in text
+    text = Page(viewer.get("/system/")).text
+    assert "Reachable it answers, but cannot be read" in text
+    assert "cannot be read" in Page(viewer.get("/")).text

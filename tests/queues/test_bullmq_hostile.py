@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 import redis
 
 from queues.backends.bullmq.reader import BullMQ
+from queues.backends.bullmq.replies import Command, Reply
 from queues.errors import NotFound, Unsupported
 from queues.types import JobRef, JobRow, Mark, State
 from tests.hostile import JOBS, LARGE, PROGRESS, Corpus, write_corpus
+from tests.seed import seed_queue
 from tests.valkey import RedisCommands
 
 
@@ -120,6 +123,56 @@ def test_a_job_of_megabytes_is_shown_cut_with_its_true_sizes(bullmq: BullMQ, cor
     assert (len(many.stacks), many.stack_count) == (50, 500)
     assert many.stacks[0].raw.startswith(b"Error: 499\n")
     assert len(bullmq.job(corpus.jobs["many-fields"]).fields) == 200
+
+
+MB = 1024 * 1024
+
+
+def test_no_script_takes_the_beginning_of_a_field_of_megabytes(
+    bullmq: BullMQ, store: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    queue = seed_queue(store, "shop", failed=1)
+    sizes = {"data": 31 * MB, "returnvalue": 5 * MB, "failedReason": 9 * MB, "progress": 900_000, "other": 3 * MB}
+    store.hset("bull:shop:1", mapping={name: b"x" * size for name, size in sizes.items()})
+    with redis_commands(max=30) as sent:
+        job = bullmq.job(JobRef(queue, b"1"))
+    assert sent.count("HGET") == 1  # of 5 MB: up to 8 MB a plain one is quick
+    bodies = (job.data, job.returnvalue, job.reason, job.progress)
+    assert [(len(body.raw), body.size) for body in bodies if body] == [
+        (0, 31 * MB), (256 * 1024, 5 * MB), (0, 9 * MB), (256 * 1024, 900_000)
+    ]  # fmt: skip
+    fields = {str(name): body.size for name, body in job.fields}
+    assert {name: fields[name] for name in sizes} == sizes
+    with redis_commands(max=4) as sent:
+        [row] = bullmq.jobs(queue, [State.FAILED]).rows
+    assert "HGET" not in sent
+    assert row.reason is not None
+    assert (row.size, row.reason.size, row.reason.value) == (31 * MB, 9 * MB, "")
+
+
+def test_no_script_gives_back_more_than_two_megabytes_of_one_job(bullmq: BullMQ, store: redis.Redis) -> None:
+    queue = seed_queue(store, "shop", failed=1)
+    names = ("data", "opts", "returnvalue", "progress", "failedReason", "stacktrace")
+    store.hset("bull:shop:1", mapping=dict.fromkeys(names, "x" * 256 * 1024))
+    store.hset("bull:shop:1", mapping={f"f{number}": "x" * 2048 for number in range(300)})
+    longest = 0
+    run = bullmq.connection.run
+
+    def note(commands: Sequence[Command], *, tolerant: bool = False) -> list[Reply]:
+        nonlocal longest
+        replies = run(commands, tolerant=tolerant)
+        longest = max([longest, *(_weight(reply) for reply in replies)])
+        return replies
+
+    bullmq.connection.run = note  # type: ignore[method-assign]
+    job = bullmq.job(JobRef(queue, b"1"))
+    assert job.data is not None
+    assert not job.data.cut
+    assert 256 * 1024 <= longest < 2 * MB
+
+
+def _weight(reply: Reply) -> int:
+    return sum(map(_weight, reply)) if isinstance(reply, list) else len(reply) if isinstance(reply, bytes) else 0
 
 
 def test_stacks_that_are_no_array_of_strings_are_shown_raw(bullmq: BullMQ, corpus: Corpus) -> None:

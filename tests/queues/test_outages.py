@@ -244,6 +244,23 @@ def test_an_outage_that_began_anew_is_not_told_with_the_time_of_the_one_before(m
     assert readings.read("main").down_since == later != before
 
 
+def test_an_outage_that_no_page_saw_end_is_followed_by_one_with_a_start_of_its_own(main: FakeBackend) -> None:
+    main.down = "no"
+    first = readings.read("main").down_since  # a page; from here on only the regular reading asks
+    assert first is not None
+    assert readings.store("main").down_since == first
+    main.down = ""
+    assert readings.store("main").live
+    between = timezone.now()
+    main.down = "again"
+    second = readings.store("main").down_since
+    assert second is not None
+    assert first < between < second
+    seen = [readings.read("main").down_since, readings.status()[0].down_since, Source.objects.get().down_since]
+    assert seen == [second] * 3
+    assert readings.status()[0].error == "again"
+
+
 def test_several_sources_are_asked_in_the_language_of_whoever_asks(two: tuple[FakeBackend, FakeBackend]) -> None:
     languages: list[str | None] = []
 

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from queues.backends.bullmq import counts
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import base
-from queues.backends.bullmq.replies import Reply, blob, count, integer, items
+from queues.backends.bullmq.replies import Reply, array, blob, count, integer
 from queues.backends.bullmq.rows import run_at
 from queues.backends.bullmq.scripts import script
 from queues.errors import NotFound
@@ -26,7 +26,7 @@ def read(connection: Connection, queue: QueueRef) -> QueueInfo:
     depths = counts.read(connection, [queue])[queue]
     keys = [base(queue) + suffix for suffix in _SUFFIXES]
     [reply] = connection.run([script("about").call(keys, int(time.time() * 1000))])
-    told = items(reply)
+    told = array(reply, 12)
     length, first, last, limiter_ms, limiter, job_id, schedulers, delayed, due, marker, old_marker, limit = told
     if not depths.exists and not (length or job_id or schedulers):
         raise NotFound(_("There is no queue %(queue)s: none of its keys is left.") % {"queue": queue.label[:200]})

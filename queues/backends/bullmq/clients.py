@@ -12,7 +12,7 @@ from functools import lru_cache
 from django.utils.translation import gettext as _
 
 from queues.backends.bullmq.connection import CLIENT_NAME, Connection
-from queues.backends.bullmq.replies import integer
+from queues.backends.bullmq.replies import integer, strange
 from queues.errors import NotPermitted, Unsupported
 from queues.names import visible
 from queues.types import Worker, Workers
@@ -34,7 +34,9 @@ def read(connection: Connection) -> Workers:
         reply = connection.call("CLIENT", "LIST")
     except (NotPermitted, Unsupported):
         return Workers(unknown_because=_("not permitted (CLIENT LIST)"))
-    return Workers(by_queue=parse(reply if isinstance(reply, bytes) else b""))
+    if not isinstance(reply, bytes) or b"addr=" not in reply:  # we are in it ourselves
+        raise strange()
+    return Workers(by_queue=parse(reply))
 
 
 def parse(listing: bytes) -> Mapping[Key, list[Worker]]:

@@ -29,8 +29,9 @@ CLIENT_NAME = "mirante"  # no colon: nobody takes it for a worker's
 class Connection:
     """Sends commands to one server and gives back what it said. Safe to share between threads.
 
-    A connect takes at most 1.5 s and a reply at most 5 s. A connection that turns out to be stale is
-    replaced once and the commands are sent again, which is right as long as they only read.
+    A connect takes at most 1.5 s, so does each answer to our greeting (TLS, login), and any other reply
+    at most 5 s. A connection that turns out to be stale is replaced once and the commands are sent again,
+    which is right as long as they only read.
     """
 
     def __init__(self, config: SourceConfig) -> None:
@@ -127,7 +128,7 @@ def _options(config: SourceConfig) -> dict[str, object]:
         raise BadInput(_("The address of the source “%(source)s” cannot be read.") % {"source": config.name}) from None
     options |= {
         "socket_connect_timeout": CONNECT_TIMEOUT_S,
-        "socket_timeout": READ_TIMEOUT_S,
+        "socket_timeout": CONNECT_TIMEOUT_S,  # until we have been greeted
         "socket_keepalive": True,
         "protocol": 2,
         "driver_info": None,
@@ -148,6 +149,7 @@ def _greet(link: AbstractConnection) -> None:
         link.read_response()
     except ResponseError:
         pass
+    link.update_current_socket_timeout(READ_TIMEOUT_S)
 
 
 def _address(options: dict[str, object]) -> str:

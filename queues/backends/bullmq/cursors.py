@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from queues.errors import BadInput
 
-_SCORE = re.compile(r"-?(\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,3})?|inf)")
+_SCORE = re.compile(r"-?([0-9]{1,20}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?|inf)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,16 @@ def decode(text: str, *, ranked: bool) -> Cursor:
 
 def _anchored(parts: list[object]) -> Cursor:
     back, score, job_id, owner = parts
-    if not (isinstance(score, str) and isinstance(job_id, str) and isinstance(owner, int) and 1 <= owner <= 2):
+    if not (isinstance(score, str) and isinstance(job_id, str) and _SCORE.fullmatch(score)):
         raise ValueError(parts)
-    if not _SCORE.fullmatch(score):
+    if type(owner) is not int or not 1 <= owner <= 2:  # in Python a bool is an int, for Redis it is none
         raise ValueError(parts)
     return Cursor(Anchor(score.encode(), job_id.encode("latin-1"), owner), back == 1)
 
 
 def _positioned(parts: list[object]) -> Cursor:
     back, offset = parts
-    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset < 2**53:
+    if type(offset) is not int or not 0 <= offset < 2**53:
         raise ValueError(parts)
     return Cursor(Position(offset), back == 1)
 

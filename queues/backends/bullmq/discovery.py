@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.faults import cluster_text
 from queues.backends.bullmq.keys import key, queue_of_meta
-from queues.backends.bullmq.replies import Reply, blob, blobs, count, integer, items
+from queues.backends.bullmq.replies import Reply, array, blob, blobs, integer, items, size, strange
+from queues.backends.bullmq.scripts import script
 from queues.errors import Unsupported
 from queues.types import QueueRef
 
@@ -26,9 +27,8 @@ def walk(connection: Connection, prefixes: Sequence[str]) -> Iterator[tuple[int,
     cursor: bytes | int = 0
     walked = 0
     while True:
-        reply = items(connection.call("SCAN", cursor, "MATCH", "*:meta", "COUNT", STEP))
-        cursor = blob(reply[0]) or b"0"
-        hits = {queue_of_meta(connection.source, found) for found in blobs(reply[1])}
+        cursor, keys = _step(connection.call("SCAN", cursor, "MATCH", "*:meta", "COUNT", STEP))
+        hits = {queue_of_meta(connection.source, found) for found in keys}
         fresh = [hit for hit in hits if hit and hit not in seen and (not wanted or hit.prefix in wanted)]
         found = _confirmed(connection, fresh)
         seen.update(found)
@@ -39,12 +39,28 @@ def walk(connection: Connection, prefixes: Sequence[str]) -> Iterator[tuple[int,
         yield walked, found
 
 
+def probe(connection: Connection) -> None:
+    """Whether queues could be read if there were any: what is refused is raised. Two round trips."""
+    scanned, counted = connection.run([("SCAN", 0, "COUNT", 1), script("counts").call([])])
+    _step(scanned)
+    array(counted, 0)
+    _key_count(connection)
+
+
+def _step(reply: Reply) -> tuple[bytes, list[bytes]]:
+    """Where a SCAN goes on, and the keys that it found."""
+    cursor, keys = array(reply, 2)
+    if not isinstance(cursor, bytes) or not cursor.isdigit():
+        raise strange()
+    return cursor, blobs(array(keys))
+
+
 def _key_count(connection: Connection) -> int:
-    info, size = connection.run([("INFO", "server"), ("DBSIZE",)], tolerant=True)
+    info, keys = connection.run([("INFO", "server"), ("DBSIZE",)], tolerant=True)
     # Redis calls it `redis_mode`, Valkey 9 `server_mode`.
     if b"_mode:cluster" in (blob(info) or b""):
         raise Unsupported(cluster_text(connection.address))
-    return count(size)
+    return size(keys)
 
 
 def _confirmed(connection: Connection, queues: Sequence[QueueRef]) -> list[QueueRef]:

@@ -9,7 +9,7 @@ from queues.backends.bullmq import membership
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.fields import Field, Hash
 from queues.backends.bullmq.keys import job_key, job_of_key
-from queues.backends.bullmq.replies import Command, Reply, blob, blobs, count, items
+from queues.backends.bullmq.replies import Command, Reply, array, blob, blobs, count, items, size
 from queues.backends.bullmq.scripts import script
 from queues.names import visible
 from queues.text import text
@@ -59,10 +59,10 @@ def read(connection: Connection, job: JobRef, found: Hash, replies: Sequence[Rep
         processed=relatives["processed"],
         ignored=relatives["ignored"],
         failed=relatives["failed"],
-        pending_count=count(pending_count),
+        pending_count=size(pending_count),
         processed_count=_size(processed),
         ignored_count=_size(ignored),
-        failed_count=count(failed_count),
+        failed_count=size(failed_count),
     )
 
 
@@ -99,8 +99,7 @@ def _size(reply: Reply) -> int:
 
 def rows_of(reply: Reply) -> dict[bytes, Field]:
     """The fields that the script `hash` gave back."""
-    parts = items(reply)
-    rows = items(parts[2]) if len(parts) == 3 else []
+    rows = array(array(reply, 3)[2])
     return {
         blob(name) or b"": Field(blob(value) or b"", count(size))
         for name, size, value in zip(rows[::3], rows[1::3], rows[2::3], strict=True)

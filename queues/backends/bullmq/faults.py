@@ -9,6 +9,7 @@ from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
     ClusterError,
+    InvalidResponse,
     MasterDownError,
     MaxConnectionsError,
     MovedError,
@@ -69,6 +70,8 @@ def _reason(error: RedisError | OSError, *, connecting: bool) -> str:
         return _("did not answer within %(limit)s s") % {"limit": limit}
     if isinstance(error, AuthenticationError):
         return _wrong_login(str(error))
+    if isinstance(error, InvalidResponse):
+        return _("does not speak like Redis")
     if isinstance(error, BusyLoadingError):
         return _("is still loading its data")
     if isinstance(error, MasterDownError):

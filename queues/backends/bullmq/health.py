@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from redis.exceptions import ResponseError
 
 from queues.backends.bullmq.connection import Connection
-from queues.backends.bullmq.replies import Reply, blob, count, integer, items
+from queues.backends.bullmq.replies import Reply, blob, count, integer, items, strange
 from queues.names import visible
 from queues.types import Health, Persistence
 
@@ -18,7 +18,9 @@ _SAVE = "CONFIG GET"  # tells whether snapshots (RDB) are made
 def read(connection: Connection) -> Health:
     """Health from one pipeline. What the server refuses (managed services, ACL) fails alone."""
     began = time.time()
-    connection.run([("PING",)], tolerant=True)
+    [pong] = connection.run([("PING",)], tolerant=True)
+    if pong != b"PONG" and not isinstance(pong, ResponseError):
+        raise strange()
     ping_ms = (time.time() - began) * 1000
     before = time.time()
     info, now, size, save = connection.run(

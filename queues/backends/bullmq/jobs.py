@@ -13,7 +13,7 @@ from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.fields import Field, Hash
 from queues.backends.bullmq.keys import job_key
 from queues.backends.bullmq.membership import BOUND, Membership
-from queues.backends.bullmq.replies import integer
+from queues.backends.bullmq.replies import Reply, integer, size, strange
 from queues.backends.bullmq.rows import row
 from queues.backends.bullmq.scripts import script
 from queues.errors import LimitExceeded, NotFound
@@ -26,6 +26,7 @@ FIELD_SHOWN = 2048  # bytes
 FIND_BATCH = 1000
 NOTHING = (b"", b"null")  # what a processor leaves that returns nothing (classes/job: moveToCompleted)
 STALLED = b"job stalled more than allowable limit"  # BullMQ 4 to 6: scripts/moveStalledJobsToWait
+_KINDS = (b"none", b"string", b"list", b"set", b"zset", b"hash", b"stream", b"vectorset")
 
 # Bytes read of the fields that have a place of their own on the page.
 CAPS: Mapping[bytes, int] = {
@@ -41,12 +42,17 @@ CAPS: Mapping[bytes, int] = {
     b"deid": 4096,
     b"defa": FIELD_SHOWN,
 }
+AT_ONCE = 128 * 1024  # bytes of a field that the first script gives back; longer ones are read one by one
+BODIES = {name: cap for name, cap in CAPS.items() if cap > AT_ONCE}
 
 
 def read(connection: Connection, job: JobRef) -> Job:
-    """A job with its capped bodies: one pipeline, one more for its family, one more where bodies exceed their cap."""
+    """A job with its capped bodies: one pipeline, one more for its family, one more where bodies exceed 128 KB.
+
+    Beyond 1 MB a field costs a call of its own; of one beyond 8 MB only the size is read.
+    """
     key = job_key(job)
-    wanted = [part for name, cap in CAPS.items() for part in (name, cap)]
+    wanted = [part for name, cap in CAPS.items() for part in (name, min(cap, AT_ONCE))]
     about, member, ttl, logs, *kin = connection.run(
         [
             script("hash").call([key], FIELDS_SHOWN, FIELD_SHOWN, *wanted),
@@ -61,8 +67,9 @@ def read(connection: Connection, job: JobRef) -> Job:
     _refuse_what_is_no_job(job, found, table)
     caps = {name: CAPS.get(name, FIELD_SHOWN) for name in table}
     fields.complete(connection, [key], [table], caps)
+    fields.fetch(connection, key, table, BODIES)
     known = Hash(table, missing=found.kind == b"none")
-    lock_ms = ttl if isinstance(ttl, int) and ttl >= 0 else None
+    lock_ms = size(ttl) if size(ttl) > 0 else None
     state, inferred = membership.judged(found, locked=lock_ms is not None)
     parts = row(job, state or State.WAITING, known, score=found.score)
     made = _job(job, parts, known)
@@ -71,7 +78,7 @@ def read(connection: Connection, job: JobRef) -> Job:
         states=found.states or ((state,) if state else ()),
         state_inferred=inferred,
         lock_ttl_ms=lock_ms,
-        logs_count=logs if isinstance(logs, int) else 0,
+        logs_count=size(logs),
         family=family.read(connection, job, known, kin),
     )
 
@@ -141,10 +148,10 @@ def _options(known: Hash) -> Mapping[str, object]:
 
 def body(connection: Connection, job: JobRef, name: bytes) -> bytes:
     """The exact bytes of one field. NotFound without one, LimitExceeded beyond `DOWNLOAD_CAP`. Two round trips."""
-    size = connection.run([("HSTRLEN", job_key(job), name)])[0]
-    if isinstance(size, int) and size > DOWNLOAD_CAP:
+    length = size(connection.run([("HSTRLEN", job_key(job), name)])[0])
+    if length > DOWNLOAD_CAP:
         told = _("This field holds %(size)s MB; no more than %(most)s MB can be downloaded at once.")
-        raise LimitExceeded(told % {"size": size // 2**20, "most": DOWNLOAD_CAP // 2**20})
+        raise LimitExceeded(told % {"size": length // 2**20, "most": DOWNLOAD_CAP // 2**20})
     reply = connection.run([("HGET", job_key(job), name)])[0]
     if not isinstance(reply, bytes):
         raise NotFound(_("The job %(id)s in %(queue)s has no such field.") % _names(job))
@@ -158,7 +165,7 @@ def find(connection: Connection, queues: Sequence[QueueRef], job_id: bytes) -> l
     for first in range(0, len(refs), FIND_BATCH):
         batch = refs[first : first + FIND_BATCH]
         kinds = connection.run([("TYPE", job_key(ref)) for ref in batch])
-        hits += [ref for ref, kind in zip(batch, kinds, strict=True) if kind == b"hash"]
+        hits += [ref for ref, kind in zip(batch, kinds, strict=True) if _kind(kind) == b"hash"]
     hits = hits[:FIND_BATCH]
     caps = {b"name": 1024, b"timestamp": 32, b"data": 0, b"opts": 0}
     tables = fields.read(connection, [job_key(ref) for ref in hits], caps)
@@ -168,3 +175,10 @@ def find(connection: Connection, queues: Sequence[QueueRef], job_id: bytes) -> l
         for ref, table, member in zip(hits, tables, known, strict=True)
         if looks_like_a_job(ref, table.fields) or member.states
     ]
+
+
+def _kind(reply: Reply) -> bytes:
+    """The type of a key; that of a module has a name of nine characters."""
+    if isinstance(reply, bytes) and (reply in _KINDS or len(reply) == 9):
+        return reply
+    raise strange()

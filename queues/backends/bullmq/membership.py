@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import ZSETS, base, job_key
-from queues.backends.bullmq.replies import Command, Reply, blob, items
+from queues.backends.bullmq.replies import Command, Reply, array, blob
 from queues.backends.bullmq.scripts import script
 from queues.types import JobRef, State
 
@@ -46,10 +46,11 @@ def command(job: JobRef, *, bound: int) -> Command:
 
 
 def parse(reply: Reply) -> Membership:
-    kind, scores, lists = items(reply)
-    in_sets = {state: blob(score) for state, score in zip(ZSETS, items(scores), strict=True) if score is not None}
-    in_lists = {state for state, answer in zip(_LISTS, items(lists), strict=True) if answer == 1}
-    unsure = {state for state, answer in zip(_LISTS, items(lists), strict=True) if answer == -1}
+    kind, *told = array(reply, 3)
+    scores, lists = array(told[0], len(ZSETS)), array(told[1], len(_LISTS))
+    in_sets = {state: blob(score) for state, score in zip(ZSETS, scores, strict=True) if score is not None}
+    in_lists = {state for state, answer in zip(_LISTS, lists, strict=True) if answer == 1}
+    unsure = {state for state, answer in zip(_LISTS, lists, strict=True) if answer == -1}
     return Membership(
         kind=blob(kind) or b"",
         states=tuple(state for state in State if state in in_sets or state in in_lists),

@@ -1,11 +1,17 @@
-"""What the server says, in the few shapes there are, and what of it can be used: nothing here fails on odd replies."""
+"""What the server says, in the few shapes there are, and what of it can be used.
+
+What users can put into a key never fails here; what only a stranger to the protocol would say is `Unsupported`.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TypeAlias, Union
 
+from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
+
+from queues.errors import Unsupported
 
 Part: TypeAlias = bytes | str | int | float
 Command: TypeAlias = tuple[Part, ...]
@@ -13,6 +19,27 @@ Reply: TypeAlias = Union[bytes, int, ResponseError, "list[Reply]", None]
 
 LAST_MS = 253_402_300_799_999  # the end of the year 9999: beyond it no calendar helps
 _LONGEST_NUMBER = 24  # characters
+
+
+def strange() -> Unsupported:
+    """The error for a reply that no Redis gives to what was asked."""
+    return Unsupported(_("What answers there does not speak like Redis."))
+
+
+def array(reply: Reply, length: int | None = None) -> list[Reply]:
+    """The members of an array (of this length) that Redis never fails to give. Unsupported for anything else."""
+    if not isinstance(reply, list) or (length is not None and len(reply) != length):
+        raise strange()
+    return reply
+
+
+def size(reply: Reply) -> int:
+    """A number of things; none where the server refused to count. Unsupported for anything else."""
+    if isinstance(reply, int):
+        return reply
+    if isinstance(reply, ResponseError):
+        return 0
+    raise strange()
 
 
 def items(reply: Reply) -> list[Reply]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.cursors import Anchor, Position
 from queues.backends.bullmq.keys import LISTS, MARKER, ZSETS, key
-from queues.backends.bullmq.replies import Reply, blobs, count, items
+from queues.backends.bullmq.replies import Reply, array, blobs, count, items
 from queues.backends.bullmq.scripts import script
 from queues.errors import BadInput, Unsupported
 from queues.types import Order, QueueRef, State
@@ -80,7 +80,7 @@ class Ranked:
         up = (self.order is Order.OLDEST) is not back
         anchor = at if isinstance(at, Anchor) else Anchor(b"", b"", 0)
         command = script("zpage").call(self.keys, "up" if up else "down", size, anchor.score, anchor.id, anchor.owner)
-        parts = [items(part) for part in items(self.connection.run([command])[0])]
+        parts = [items(part) for part in array(self.connection.run([command])[0], len(self.keys))]
         if not all(parts):
             raise Unsupported(_unreadable())
         entries = [entry for owner, part in enumerate(parts) for entry in self._entries(owner, part)]
@@ -114,7 +114,7 @@ class Listed:
         first = max(offset - size, 0) if back else offset + 1
         wanted = offset - first if back else size
         command = script("lpage").call(self.keys, self.end, first, wanted)
-        lengths, markers, ids = (items(part) for part in items(self.connection.run([command])[0]))
+        lengths, markers, ids = (array(part) for part in array(self.connection.run([command])[0], 3))
         if any(length is None for length in lengths):
             raise Unsupported(_unreadable())
         entries = [Entry(job, self.state, Position(first + place)) for place, job in enumerate(blobs(ids))]
