@@ -310,3 +310,14 @@ def test_the_log_page_links_its_neighbours(viewer: Client, mail: QueueRef, valke
     words = {node.text for node in page.nodes if node.tag == "a"}
     assert {"First", "Earlier", "Later", "Last"} <= words
     assert link(page, "next") == ""
+
+
+def test_a_body_that_is_too_large_to_preview_says_so_and_can_be_downloaded(mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, data="x" * (9 * 1024 * 1024), returnvalue=json.dumps("y" * 5_000_000))
+    admin = as_role("admin")
+    answer = admin.get("/queues/main/mail/jobs/7/")
+    page = Page(answer)
+    assert page.text.count("Too large to preview: 9 MB. Download it to see it.") == 1
+    assert "Download the exact bytes" in page.text
+    assert "yyyy" in page.source
+    assert len(answer.content) < 600_000
