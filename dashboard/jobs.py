@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ from queues.payload import Shown
 from queues.quantities import UNKNOWN, duration, number, size
 from queues.text import text
 from queues.timeline import Timeline, timeline
-from queues.types import Job, Relative, State, Text
+from queues.types import Body, Job, LogPage, Relative, State, Text
 
 CHILDREN = (
     ("pending", gettext_lazy("Waits for")),
@@ -24,6 +24,23 @@ CHILDREN = (
     ("ignored", gettext_lazy("Failures ignored")),
     ("failed", gettext_lazy("Children failed")),
 )
+
+
+# Bytes of a page as it is sent, so that no job makes a page of more than about 600 KB.
+BODIES = 320 * 1024  # error, data, return value and progress, in the order in which the page shows them
+DATA, BODY, LEAST = 256 * 1024, 64 * 1024, 16 * 1024  # of these at most; and at least, whatever the others take
+STACKS = 64 * 1024
+HASH = 48 * 1024  # the raw hash
+HASH_FIELD = 2000  # characters of a value
+FAMILY = 64 * 1024
+RELATIVE = 500  # the markup of one
+LOGS, LOGS_ALONE = 48 * 1024, 448 * 1024  # log lines on the job's page, and on their own
+
+
+def fitted_logs(page: LogPage, room: int) -> LogPage:
+    """A page of the log with its secrets masked; where it is too long, the longest lines are cut."""
+    most = payload.level([payload.weight(line.value) for line in page.lines], room)
+    return replace(page, lines=[payload.fitted(line, most) for line in page.lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +59,8 @@ class JobView:
 
     def __init__(self, job: Job, now_ms: float) -> None:
         self.job = job
+        self._bodies = BODIES
+        self._family = FAMILY
         self.row = job.row
         self.now_ms = now_ms
 
@@ -105,30 +124,44 @@ class JobView:
     def timeline(self) -> Timeline:
         return timeline(self.job, self.now_ms)
 
+    def _shown(self, body: Body | None, most: int = BODY) -> Shown | None:
+        """A body within the room that is left for bodies."""
+        if body is None:
+            return None
+        shown = payload.show(body, limit=max(LEAST, min(most, self._bodies)))
+        self._bodies -= payload.sent(shown.tokens)
+        return shown
+
     @cached_property
     def data(self) -> Shown | None:
-        return payload.show(self.job.data) if self.job.data else None
+        return self._shown(self.job.data, DATA)
 
     @cached_property
     def returnvalue(self) -> Shown | None:
-        return payload.show(self.job.returnvalue) if self.job.returnvalue else None
+        return self._shown(self.job.returnvalue)
 
     @cached_property
     def progress_body(self) -> Shown | None:
         """The progress in full, where a line does not hold it."""
         value = self.job.progress
-        return payload.show(value) if value and value.raw.lstrip()[:1] in (b"{", b"[") else None
+        return self._shown(value) if value and value.raw.lstrip()[:1] in (b"{", b"[") else None
 
     @cached_property
     def reason(self) -> Text | None:
-        return payload.plain_text(self.job.reason) if self.job.reason and self.job.reason.raw else None
+        if not self.job.reason or not self.job.reason.raw:
+            return None
+        shown = payload.plain_text(self.job.reason, limit=BODY)
+        self._bodies -= payload.weight(shown.value)
+        return shown
 
     @cached_property
     def stacks(self) -> list[StackView]:
         views: list[StackView] = []
-        above = b""
+        above, left = b"", STACKS
         for index, body in enumerate(self.job.stacks):
-            shown = stack.show(body)
+            last = index + 1 == len(self.job.stacks)
+            shown = stack.show(body, limit=left if last else left // 2)  # older ones shall find some room too
+            left -= sum(stack.LINE_MARKUP + payload.weight(line.text) for line in shown.lines)
             lines = [(line.kind, line.text) for line in shown.lines]
             attempt = self.job.stack_count - index
             views.append(StackView(attempt, lines, body.size, shown.cut, bool(index) and body.raw == above))
@@ -137,7 +170,7 @@ class JobView:
 
     @cached_property
     def stacks_raw(self) -> Shown | None:
-        return payload.show(self.job.stacks_raw) if self.job.stacks_raw else None
+        return self._shown(self.job.stacks_raw)
 
     @cached_property
     def options(self) -> Sequence[tuple[str, str]]:
@@ -173,12 +206,27 @@ class JobView:
     def children(self) -> list[tuple[str, Sequence[Relative], int]]:
         family = self.job.family
         found = [(str(label), getattr(family, kind), getattr(family, f"{kind}_count")) for kind, label in CHILDREN]
-        return [(label, relatives, count) for label, relatives, count in found if count]
+        return [(label, self._fitting(relatives), count) for label, relatives, count in found if count]
+
+    def _fitting(self, relatives: Sequence[Relative]) -> Sequence[Relative]:
+        """The first ones, as far as there is room."""
+        shown = []
+        for relative in relatives:
+            address = len(relative.ref.slug) + len(relative.ref.queue.slug) if relative.ref else 0
+            texts = relative.key[:120] + (words.shown(relative.outcome, 120) if relative.outcome else "")
+            self._family -= RELATIVE + address + payload.weight(texts)
+            if self._family < 0:
+                break
+            shown.append(relative)
+        return shown
 
     @cached_property
     def fields(self) -> list[tuple[str, Text]]:
         """The raw hash, each value on its own, secrets masked by the field's name and within."""
-        return [(words.shown(name), payload.summary(body, 2000, key=name.value)) for name, body in self.job.fields]
+        names = [payload.fit(words.shown(name, 120), 240) for name, _body in self.job.fields]
+        values = [payload.summary(body, HASH_FIELD, key=name.value) for name, body in self.job.fields]
+        most = payload.level([payload.weight(value.value) for value in values], HASH - payload.weight("".join(names)))
+        return [(name, payload.cut(value, most)) for name, value in zip(names, values, strict=True)]
 
     @property
     def hash_size(self) -> int:

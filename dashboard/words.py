@@ -44,9 +44,18 @@ MARK_WORDS = {
 }
 
 
-def shown(text: Text | None, limit: int = 200) -> str:
-    """Text out of a queue on one line, secrets masked, cut at `limit` characters."""
-    return cut(" ".join(masked(text).value.split()), limit) if text else ""
+def shown(text: Text | str | None, limit: int = 200) -> str:
+    """The beginning of a text out of a queue on one line, secrets masked, cut at `limit` characters."""
+    if not text:
+        return ""
+    value, reads = str(text), 1000 + 10 * limit
+    odd = (Mark.CUT,) if len(value) > reads else () if isinstance(text, str) else text.marks
+    return cut(" ".join(masked(Text(value[:reads], 0, odd)).value.split()), limit)
+
+
+def key(text: str, limit: int = 120) -> str:
+    """A key of Redis like `shown`, part by part: `bull:password-reset:7` tells no secret."""
+    return cut(":".join(shown(part, limit) for part in text[: 20 * limit].split(":")), limit)
 
 
 def cut(text: str, limit: int) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple
 
-from queues.payload import plain_text
+from queues.payload import plain_text, weight
 from queues.redaction import DEFAULT, Rules
 from queues.types import Body, Mark
 
 MAX_LINES = 400
 MAX_COLUMNS = 2000  # characters of one line
+LINE_MARKUP = 32  # bytes of a page around a line
 
 Kind = Literal["er", "hl", "lib", ""]
 
@@ -45,17 +47,27 @@ class Stack:
         return Mark.CUT in self.marks
 
 
-def show(body: Body, rules: Rules = DEFAULT) -> Stack:
+def show(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Stack:
     """`body` as classified lines, at most 400 of 2,000 characters each, secrets masked, ANSI codes stripped.
 
-    Never raises, whatever the bytes are. Linear in the capped body.
+    With `limit` its lines take at most so many bytes of a page. Never raises, whatever the bytes are.
+    Linear in the capped body.
     """
-    text = plain_text(body, rules)
+    text = plain_text(body, rules, limit=limit)
     lines = text.value.removesuffix("\n").split("\n", MAX_LINES)
     more = len(lines) > MAX_LINES or any(len(line) > MAX_COLUMNS for line in lines)
     shown = tuple(Line(kind, line[:MAX_COLUMNS]) for kind, line in _classified(lines[:MAX_LINES]))
+    if limit is not None:
+        count = _fitting(shown, limit)
+        more, shown = more or count < len(shown), shown[:count]
     marks = (Mark.CUT, *text.marks) if more and Mark.CUT not in text.marks else text.marks
     return Stack(shown, text.size, marks)
+
+
+def _fitting(lines: tuple[Line, ...], limit: int) -> int:
+    """How many of the lines fit."""
+    weights = accumulate(LINE_MARKUP + weight(line.text) for line in lines)
+    return sum(1 for _ in takewhile(lambda sent: sent <= limit, weights))
 
 
 def _classified(lines: list[str]) -> Iterator[tuple[Kind, str]]:

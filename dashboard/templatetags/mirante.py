@@ -38,7 +38,13 @@ def _unknown_too(write: Callable[[Any], str]) -> Callable[[Any], str]:
 
 for _name, _write in (("number", number), ("bytes", size), ("duration", duration)):
     register.filter(_name, _unknown_too(_write))
-for _name, _filter in (("shown", words.shown), ("cut", words.cut), ("masked", masked), ("marks", words.marks)):
+for _name, _filter in (
+    ("shown", words.shown),
+    ("cut", words.cut),
+    ("masked", masked),
+    ("marks", words.marks),
+    ("key", words.key),
+):
     register.filter(_name, _filter)
 register.filter("health_notes", words.health_notes)
 register.simple_tag(bar, name="bar")

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import record, requires
 from dashboard.http import page
-from dashboard.jobs import JobView
+from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs
 from queues import outages
 from queues.errors import BadInput
 from queues.names import visible
@@ -23,7 +23,7 @@ def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespon
     ref = JobRef(QueueRef.from_slug(source, queue), job)
     with outages.watched(source) as reader:
         found = reader.job(ref)
-        logs = reader.logs(ref) if found.logs_count else None
+        logs = fitted_logs(reader.logs(ref), LOGS) if found.logs_count else None
     context = {
         "ref": ref,
         "queue": ref.queue,
@@ -44,7 +44,7 @@ def logs(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespo
     if first and not (first.isascii() and first.isdigit() and len(first) < 10):
         raise BadInput(_("“first” is the number of a log line, from 1."))
     with outages.watched(source) as reader:
-        lines = reader.logs(ref, first=max(1, int(first)) if first else None)
+        lines = fitted_logs(reader.logs(ref, first=max(1, int(first)) if first else None), LOGS_ALONE)
     context = {"ref": ref, "queue": ref.queue, "source": source, "logs": lines, "read_at": timezone.now()}
     return page(request, "jobs/logs.html", context, fragments=("logs",))
 

@@ -81,7 +81,7 @@ class Layout:
                 out.append(self._separator())
                 rule = self._secret[-1] or (self._rule(key, text) if text else None)
             if key is not None:
-                out.append(("k", key, ""))
+                out.append(("k", self._key(key), ""))
                 if whole or text:
                     out.append(colon)
             if text in ("{", "["):
@@ -121,6 +121,14 @@ class Layout:
         except KeyError:
             rule = self._known[quoted] = is_secret_key(_decoded(quoted), self._rules)
             return rule
+
+    def _key(self, key: str) -> str:
+        """The key as it is shown: one such as "password=..." is a secret itself."""
+        if ":" not in key and "=" not in key and "%" not in key and " " not in key and "eyJ" not in key:
+            return key
+        shown, hidden = mask_text(key[1:], self._rules)
+        self.hidden += hidden
+        return '"' + shown if hidden else key
 
     def _open(self, bracket: str, end: int, rule: str | None) -> None:
         level = len(self._styles)
