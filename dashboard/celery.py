@@ -53,5 +53,8 @@ def _refuse_without_servers(**_: Any) -> None:
 @worker_ready.connect
 def _look_at_once(**_: Any) -> None:
     """The clock's first round comes only after a whole interval; who starts Mirante wants to see queues now."""
+    from queues import identity
+
+    identity.recognise()
     for name in ("scan-sources", "read-sources"):
         app.tasks[app.conf.beat_schedule[name]["task"]].apply_async(retry=False)

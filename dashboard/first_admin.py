@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,10 @@ def ensure(*, var_dir: Path, wanted: str | None) -> FirstAdmin | None:
     made = file.read_text("utf-8").strip() if file.exists() else ""
     if made and user.check_password(made):
         return FirstAdmin(made, f"kept in {file}")
-    return FirstAdmin(None, "the one that it was changed to (manage.py changepassword admin sets another)")
+    file.unlink(missing_ok=True)  # what it held counts no more
+    return FirstAdmin(
+        None, f"the one that it was changed to ({sys.executable} manage.py changepassword admin sets another)"
+    )
 
 
 def _make(password: str) -> None:

@@ -46,7 +46,7 @@ class OwnPasswordForm(PasswordChangeForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["old_password"].label = _("Password now")
+        self.fields["old_password"].label = _("Current password")
         self.fields["new_password1"].label = _("New password")
         # Django's own help is a list in HTML; here it is text.
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())

@@ -48,6 +48,9 @@ class Verdict:
     def sentences(self) -> list[str]:
         return [fact.sentence for fact in self.facts]
 
+    def holds(self, why: Why) -> bool:
+        return any(fact.why is why for fact in self.facts)
+
 
 @dataclass(frozen=True, slots=True)
 class Eye:
@@ -173,14 +176,19 @@ def _unread(unread: Sequence[SourceReading], total: int) -> str:
 def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
     eyes = sum(1 for verdict in verdicts if verdict.level in (Level.CRIT, Level.WARN))
     unknown = sum(1 for verdict in verdicts if verdict.level is Level.UNKNOWN)
-    well = len(verdicts) - eyes - unknown
-    if not eyes and not unknown:
+    failing = sum(1 for verdict in verdicts if verdict.level is Level.QUIET and verdict.holds(Why.FAILED))
+    well = len(verdicts) - eyes - unknown - failing
+    if not eyes and not unknown and not failing:
         return _("Nothing needs eyes.") if all_read else _("Of the others, nothing needs eyes.")
     parts = []
     if eyes:
         parts.append(ngettext("%(n)s needs eyes", "%(n)s need eyes", eyes) % {"n": spelled(eyes)})
     if unknown:
         parts.append(ngettext("%(n)s is unknown", "%(n)s are unknown", unknown) % {"n": spelled(unknown)})
+    if failing:
+        alone = ngettext("%(n)s holds failed jobs", "%(n)s hold failed jobs", failing)
+        more = ngettext("%(n)s more holds failed jobs", "%(n)s more hold failed jobs", failing)
+        parts.append((more if parts else alone) % {"n": spelled(failing)})
     if well:
         parts.append(ngettext("%(n)s is well", "%(n)s are well", well) % {"n": spelled(well)})
     sentence = "; ".join(parts)

@@ -13,6 +13,7 @@ class Source(models.Model):
     """
 
     name = models.CharField(max_length=100, unique=True)
+    address = models.TextField(default="", help_text=_("the server that all this is about, without secrets"))
     ok_at = models.DateTimeField(null=True, help_text=_("when the regular reading last succeeded"))
     down_since = models.DateTimeField(null=True, help_text=_("the first failure after the last success"))
     tried_at = models.DateTimeField(null=True, help_text=_("the last failure that was written down"))

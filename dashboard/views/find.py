@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from dashboard.http import page
 from queues import readings
 from queues.backend import Backend
 from queues.errors import QueueError, Unsupported
-from queues.names import decode_part
+from queues.names import decode_part, visible
 from queues.registry import configured
 from queues.sources import ask_all
 from queues.types import Capability, Found, QueueRef
@@ -44,7 +44,7 @@ def find(request: HttpRequest) -> HttpResponse:
     if not typed:
         return page(request, "find/find.html", context)
     refs = {config.name: sorted(readings.names(config.name), key=lambda ref: ref.slug) for config in configured()}
-    answers = _ask(refs, _ids(typed))
+    answers = _ask(refs, _ids(typed), q)
     jobs = [found for answer in answers.values() if not isinstance(answer, QueueError) for found in answer]
     failed = [Unread(name, str(answer)) for name, answer in answers.items() if isinstance(answer, QueueError)]
     unsearched = [status.name for status in readings.status() if not status.scan.finished_at]
@@ -75,12 +75,24 @@ def _ids(typed: str) -> list[bytes]:
     return [job_id for job_id in dict.fromkeys(ids) if 0 < len(job_id) <= MOST_BYTES]
 
 
-def _ask(refs: Refs, ids: Sequence[bytes]) -> Mapping[str, Sequence[Found] | QueueError]:
-    """The hits in each source that has queues, or why it could not be asked."""
+def _ask(refs: Refs, ids: Sequence[bytes], typed: str) -> Mapping[str, Sequence[Found] | QueueError]:
+    """The hits in each source that has queues, or why it could not be asked: by id, or by `queue:id` and whole keys."""
 
     def ask(reader: Backend) -> Sequence[Found]:
         if Capability.FIND_BY_ID not in reader.capabilities:
             raise Unsupported(_("Its kind of queues cannot be searched by a job’s id."))
-        return [found for job_id in ids for found in reader.find(refs[reader.source], job_id)]
+        found = [hit for job_id in ids for hit in reader.find(refs[reader.source], job_id)]
+        for ref, job_id in _keys(refs[reader.source], typed):
+            found += reader.find([ref], job_id)
+        return found
 
     return ask_all([name for name, found in refs.items() if found and ids], ask)
+
+
+def _keys(refs: Sequence[QueueRef], typed: str) -> Iterator[tuple[QueueRef, bytes]]:
+    """The queue and the id that `queue:id`, or a whole key `prefix:queue:id`, may mean."""
+    for ref in refs:
+        for start in (f"{ref.label}:", f"{visible(ref.prefix)}:{visible(ref.name)}:"):
+            if typed.startswith(start) and len(typed) > len(start):
+                yield ref, typed[len(start) :].encode("utf-8", errors="replace")
+                break

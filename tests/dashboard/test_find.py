@@ -86,6 +86,18 @@ def test_an_id_of_odd_bytes_is_found_as_typed_or_as_the_address_writes_it(
     assert response.status_code == 200
 
 
+@pytest.mark.parametrize("typed", ["mail:2", "bull:mail:2", "app:prod:mail:1"])
+def test_a_job_is_found_by_its_queue_and_id_as_pages_and_keys_write_them(
+    viewer: Client, source: SourceConfig, valkey: redis.Redis, typed: str
+) -> None:
+    seed_queue(valkey, "mail", waiting=2)
+    seed_queue(valkey, "mail", prefix="app:prod", waiting=1)
+    discovery.scan("main")
+    response = viewer.get("/find/", {"q": typed})
+    assert response.status_code == 302
+    assert response.headers["Location"].endswith(f"/jobs/{typed[-1]}/")
+
+
 def test_nothing_found_says_what_was_looked_at(viewer: Client, source: SourceConfig, valkey: redis.Redis) -> None:
     seed_many(valkey, 3, waiting=1)
     discovery.scan("main")

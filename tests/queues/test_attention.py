@@ -163,6 +163,15 @@ def test_the_lede_says_in_plain_words_how_many_need_eyes() -> None:
     assert lede([reading("main", [])], []) == "0 queues in main."
 
 
+def test_queues_that_hold_failed_jobs_are_not_called_well() -> None:
+    failing = (ref("a"), judge(ref("a"), counts(failed=3), 1, NOW))
+    well = (ref("b"), judge(ref("b"), counts(), 1, NOW))
+    main = reading("main", ["a", "b"])
+    assert lede([main], [failing, well]) == "2 queues in main. One holds failed jobs; one is well."
+    bad = (ORDERS, judge(ORDERS, counts(waiting=1), 0, NOW))
+    assert "One needs eyes; one more holds failed jobs." in lede([main], [bad, failing])
+
+
 def test_the_lede_claims_no_number_of_queues_before_a_search_has_come_to_its_end() -> None:
     well = (ORDERS, judge(ORDERS, counts(), 1, NOW))
     new = reading("main", [], searched=False)

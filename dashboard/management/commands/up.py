@@ -29,6 +29,7 @@ from dashboard.processes.lock import Busy, FolderLock
 from dashboard.processes.plan import Plan
 from dashboard.processes.supervisor import STOP_SIGNALS, Supervisor
 from dashboard.processes.valkey import EmbeddedValkey, NoServer
+from queues import identity
 
 
 class Command(BaseCommand):
@@ -65,6 +66,7 @@ class Command(BaseCommand):
                 web = held.enter_context(web_socket(env.bind, env.port))
                 ready.migrate()
                 ready.collect_static()
+                identity.recognise()
                 admin = first_admin.ensure(var_dir=env.var_dir, wanted=env.admin_password)
                 connections.close_all()
                 embedded = EmbeddedValkey(env.var_dir / "valkey") if _needs_embedded(env) else None

@@ -1,0 +1,57 @@
+"""What was known of one server is not told of another one that was given its name."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import LazySettings
+
+from queues import discovery, identity, readings, registry
+from queues.models import Queue, Snapshot, Source
+from tests.seed import seed_queue
+from tests.valkey import Server, StartRedis
+
+pytestmark = pytest.mark.django_db
+
+
+def watch(server: Server, settings: LazySettings) -> None:
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    identity.recognise()
+
+
+def test_another_server_under_the_same_name_begins_anew(start_redis: StartRedis, settings: LazySettings) -> None:
+    old, new = start_redis(), start_redis()
+    with old.client() as client:
+        seed_queue(client, "mail", waiting=3)
+    settings.MIRANTE_SOURCES = (old.config(),)
+    registry.forget()
+    discovery.scan("main")
+    readings.store("main")
+    identity.recognise()
+    discovery.pin("main", "kept")
+    old.stop()
+    readings.store("main")
+    assert Source.objects.get().down_since
+    new.stop()
+    watch(new, settings)
+    reading = readings.read("main")
+    assert [queue.ref.slug for queue in reading.queues] == ["kept"]
+    assert reading.read_at is None
+    assert not Snapshot.objects.exists()
+    assert Source.objects.get().scan_finished_at is None
+    assert Source.objects.get().tries == 1
+
+
+def test_the_same_server_keeps_what_is_known(start_redis: StartRedis, settings: LazySettings) -> None:
+    server = start_redis()
+    with server.client() as client:
+        seed_queue(client, "mail", waiting=3)
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    discovery.scan("main")
+    readings.store("main")
+    for _start in range(2):
+        identity.recognise()
+    assert Queue.objects.get().slug == "mail"
+    assert Snapshot.objects.exists()
+    assert Source.objects.get().address == registry.backend("main").address
