@@ -2,10 +2,14 @@
 """Mirante's command line: `manage.py up` starts everything, `manage.py help` lists the rest."""
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
+    if sys.argv[1:2] in (["up"], ["demo"]):
+        # Until they have a handler of their own: Python's is an exception, which can get lost during an import.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
     from django.core.management import execute_from_command_line
 

@@ -5,6 +5,9 @@ import re
 import signal
 import socket
 import stat
+import subprocess
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 import redis
+from django.conf import settings
 
-from tests.dashboard.started import FAMILY, Started, eventually, get
+from tests.dashboard.started import FAMILY, Started, clean_environment, eventually, get
 
 Start = Callable[..., Started]
 
@@ -30,6 +34,38 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield starter
     for started in made:
         started.clear()
+
+
+# Each has Ctrl-C come at a moment where an exception is swallowed: during the import of Django, and in a callback.
+LOSING = {
+    "import": """
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == "django":
+                    interrupt()
+        sys.meta_path.insert(0, Finder())
+        """,
+    "callback": """
+        from dashboard.processes import ready
+        class Cell:
+            def __del__(self):
+                interrupt()
+        ready.migrate = Cell
+        """,
+}
+LOSE = """
+import os, runpy, signal, sys
+def interrupt():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:
+        pass
+    print("lost", flush=True)
+    os._exit(3)
+{losing}
+sys.argv = ["manage.py", "up"]
+runpy.run_path("manage.py", run_name="__main__")
+"""
 
 
 def admin_password(started: Started) -> str:
@@ -59,6 +95,20 @@ def test_it_comes_up_with_nothing_configured_and_sigterm_ends_all_of_it(start: S
     assert up.process.returncode == 0
     assert up.lines[-1].endswith("mirante | stopped")
     up.wait_until_gone()
+
+
+@pytest.mark.parametrize(("losing", "code"), [("import", -signal.SIGINT), ("callback", 0)])
+def test_ctrl_c_is_not_lost_while_it_comes_up(tmp_path: Path, losing: str, code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOSE.format(losing=textwrap.dedent(LOSING[losing]))],
+        env=clean_environment(tmp_path / "var"),
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -146,5 +146,5 @@ def _sign_in(admin: FirstAdmin | None) -> list[str]:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Asked to stop before anything was started."""
-    sys.exit(0)
+    """Asked to stop before anything was started. An exception could get lost, as in a callback during an import."""
+    os._exit(0)
