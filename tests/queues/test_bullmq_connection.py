@@ -347,3 +347,23 @@ def test_tls_is_spoken_and_a_certificate_nobody_vouches_for_is_refused(
         _reader(f"rediss://127.0.0.1:{plain.port}/0", ca_file=str(crt)).health()
     with pytest.raises(Unreachable):
         _reader(f"redis://127.0.0.1:{port}/0").health()
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 11, 100_000, 3_000_000])
+def test_the_head_of_a_long_string_is_read_and_the_connection_stays_usable(
+    bullmq: BullMQ, store: redis.Redis, size: int
+) -> None:
+    value = bytes(range(256)) * (size // 256) + b"\r\n" * (size % 256 // 2) + b"x" * (size % 2)
+    store.set("long", value)
+    for _again in range(3):
+        assert bullmq.connection.head(("GET", "long"), 10) == (value[:10], size)
+        assert bullmq.connection.head(("GET", "long"), 4_000_000) == (value, size)
+        assert bullmq.connection.head(("GET", "nothing"), 10) is None
+        assert bullmq.connection.call("PING") == b"PONG"
+    store.lpush("list", "1")
+    assert bullmq.connection.head(("GET", "list"), 10) is None
+    with pytest.raises(Unsupported):
+        bullmq.connection.head(("NO-SUCH-COMMAND",), 10)
+    with pytest.raises(Unreachable, match="does not speak like Redis"):
+        bullmq.connection.head(("DBSIZE",), 10)
+    assert bullmq.connection.call("PING") == b"PONG"
