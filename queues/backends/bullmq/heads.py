@@ -23,7 +23,7 @@ def read_head(link: AbstractConnection, most: int) -> Reply:
 
     redis-py would collect all of it first, and a process keeps what it once needed. Nothing may have been read ahead.
     """
-    stream = _Stream(cast(socket.socket, link._sock))  # type: ignore[attr-defined]
+    stream = _Stream(cast(socket.socket, link._sock))
     line = stream.line()
     if line.startswith(b"-"):
         return ResponseError(line[1:].decode("utf-8", "replace"))
