@@ -50,6 +50,29 @@ def show_controls(text: str, *, keep: str = "\t\n") -> str:
     return re.sub("[\t\n]", lambda m: _escape(m[0]), _CONTROL.sub(lambda m: _escape(m[0]), text))
 
 
+_ESCAPED = re.compile(r"\\(?:u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|u([0-9a-f]{4})|.)", re.IGNORECASE | re.DOTALL)
+
+
+def show_letters_in_json(text: str) -> str:
+    r"""The JSON `text` with letters and signs that its writer escaped as themselves: `caf\u00e9` as café.
+
+    What is no visible character of its own stays an escape: controls, spaces, lone surrogates, ASCII.
+    """
+    return _ESCAPED.sub(_letter, text) if "\\u" in text else text
+
+
+def _letter(match: re.Match[str]) -> str:
+    high, low, plain = match.groups()
+    if high:
+        char = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
+    elif plain:
+        char = chr(int(plain, 16))
+    else:
+        return match[0]
+    visible = char.isprintable() and char > "\xa0" and not _IN_JSON.search(char)
+    return char if visible else match[0]
+
+
 def show_controls_in_json(text: str) -> str:
     """The JSON `text` with the same characters written as JSON writes them; below U+0020 there is only its layout."""
     return _IN_JSON.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

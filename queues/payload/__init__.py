@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from queues.ansi import strip_ansi
-from queues.names import show_controls, show_controls_in_json
+from queues.names import show_controls, show_controls_in_json, show_letters_in_json
 from queues.payload.layout import Layout, Piece, Token
 from queues.payload.room import fit, level, weight
 from queues.payload.scan import Malformed
@@ -54,16 +54,16 @@ class Shown:
 def show(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Shown:
     """`body` laid out with two spaces a level when it is JSON, else as the text it is, marked MALFORMED.
 
-    Numbers, keys and strings are the text that was stored, in its order, duplicates included; a body
-    that was cut is laid out up to the cut. Control and bidi characters are written as escapes. With
-    `limit` no more than so many bytes of the body are read, and no more are sent with a page; where the
-    colours do not fit they are left out first.
+    Numbers, keys and strings are the text that was stored, in its order, duplicates included, but for letters
+    that were written as escapes; a body that was cut is laid out up to the cut. Control and bidi characters
+    are written as escapes. With `limit` no more than so many bytes of the body are read, and no more are sent
+    with a page; where the colours do not fit they are left out first.
     """
     if body.size and not body.raw:
         return Shown((), (), body.size, 0, plain=True)
     body = _beginning(body, limit)
     text, marks = _decode(body)
-    layout = Layout(show_controls_in_json(text), cut=body.cut, rules=rules)
+    layout = Layout(_readable(text), cut=body.cut, rules=rules)
     try:
         pieces = layout.pieces()
     except Malformed:
@@ -76,6 +76,10 @@ def show(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Sho
     return _limited(Shown(tokens, marks + _layout_marks(layout), body.size, layout.hidden, plain, numbers), limit)
 
 
+def _readable(text: str) -> str:
+    return show_controls_in_json(show_letters_in_json(text))
+
+
 def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAULT) -> Text:
     """`body` on one line of at most `limit` characters, secrets masked; it reads the first 4 KB at most.
 
@@ -85,7 +89,7 @@ def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAU
         return Text(mask_label(body.size), body.size, (Mark.MASKED,))
     part = Body(body.raw[:SUMMARY_READS], body.size)
     text, marks = _decode(part)
-    layout = Layout(show_controls_in_json(text), cut=part.cut, flat=True, rules=rules)
+    layout = Layout(_readable(text), cut=part.cut, flat=True, rules=rules)
     try:
         line = "".join([piece[1] for piece in layout.pieces()])
         marks += _layout_marks(layout)

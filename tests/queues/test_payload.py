@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queues import payload
+from queues.names import show_letters_in_json
 from queues.payload import Shown, plain_text, show, summary
 from queues.redaction import MASK
 from queues.types import Body, Mark
@@ -100,11 +101,13 @@ JSON_VALUES = st.recursive(
 
 @given(JSON_VALUES, st.booleans(), st.sampled_from([None, 0, 3, "\t"]))
 @settings(deadline=None)
-def test_what_is_shown_differs_from_what_is_stored_in_layout_only(value: Any, ascii_only: bool, indent: Any) -> None:
+def test_what_is_shown_differs_from_what_is_stored_in_layout_and_escaped_letters_only(
+    value: Any, ascii_only: bool, indent: Any
+) -> None:
     raw = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     result = show(whole(raw))
     assert result.hidden or _exact(result.text) == _exact(raw)
-    assert result.hidden or (result.marks == () and bare(result.text) == bare(raw))
+    assert result.hidden or (result.marks == () and bare(result.text) == bare(show_letters_in_json(raw)))
 
 
 def _exact(text: str) -> Any:
@@ -212,7 +215,7 @@ def test_a_document_cut_anywhere_is_still_laid_out(raw: str, data: st.DataObject
     end = data.draw(st.integers(1, len(raw)))
     result = show(Body(raw[:end].encode(), len(raw) + 1))
     assert Mark.MALFORMED not in result.marks
-    stored, text = bare(raw[:end]), bare(result.text)
+    stored, text = bare(show_letters_in_json(raw[:end])), bare(result.text)
     assert result.hidden or (stored.startswith(text) and len(stored) - len(text) <= 3)  # "1.5e+", "a":, [1,
 
 
@@ -380,3 +383,11 @@ def test_plain_text_keeps_lines_and_drops_colours() -> None:
 
 def test_shown_is_a_value() -> None:
     assert show(whole("[1]")) == Shown(show(whole("[1]")).tokens, (), 3, 0, plain=False, numbers=True)
+
+
+def test_letters_that_were_escaped_are_shown_as_themselves() -> None:
+    raw = rb'{"nome":"D\u00e9bora \ud83d\ude00","odd":"\ud800 \u202e \u0007 \u0041 \\u00e9","caf\u00e9":1}'
+    text = show(Body(raw, len(raw))).text
+    assert '"D\u00e9bora \U0001f600"' in text
+    assert r'"\ud800 \u202e \u0007 \u0041 \\u00e9"' in text
+    assert '"caf\u00e9": 1' in text
