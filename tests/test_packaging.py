@@ -27,7 +27,7 @@ OURS = {name: service for name, service in COMPOSE["services"].items() if "build
 
 # The dots stand in brackets so that this file does not name what it looks for.
 REGISTRIES = re.compile(
-    r"pypi[.]org|pythonhosted[.]org|npmjs[.](org|com)|yarnpkg[.]com|npmmirror[.]com|deb[.]debian[.]org"
+    r"py[p]i[.]org|python[h]osted[.]org|npm[j]s[.](org|com)|yarnpkg[.]com|npmmirror[.]com|deb[.]debia[n][.]org"
     r"|docker[.]io|ghcr[.]io|quay[.]io"
 )
 
