@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -284,7 +285,8 @@ def test_a_demo_fills_the_watched_database_and_leaves_no_process_when_killed(sta
     demo.wait_until_gone()
 
 
-def test_a_worker_whose_task_hangs_ends_quietly_and_gives_the_task_back(start: Start) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_worker_whose_task_hangs_ends_quietly_and_gives_the_task_back(start: Start, number: signal.Signals) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         up = start(REDIS_URL=f"redis://127.0.0.1:{silent.getsockname()[1]}/0", LOG_LEVEL="debug")
         up.wait_until_ready()
@@ -295,10 +297,13 @@ def test_a_worker_whose_task_hangs_ends_quietly_and_gives_the_task_back(start: S
         assert ours.hlen("mirante:unacked")
         mark = len(up.lines)
         worker = up.by_name()["worker"]
-        worker.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        worker.send_signal(number)
         eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "the worker has ended")
+        took = time.monotonic() - begun
         assert not ours.hlen("mirante:unacked")
         up.wait_for("worker ended with exit code 0", after=mark)
+        assert took < 7
         assert up.stop() < 15
         connection.close()
     assert up.process.returncode == 0
