@@ -7,9 +7,10 @@ server does not answer, and never return an empty answer instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from queues.events import Event, EventKind, Glance, Position
 from queues.types import (
     Capability,
     Counts,
@@ -94,3 +95,61 @@ class Backend(Protocol):
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         """The job with this id in every queue that has one. One pipeline, no scan, at most 1,000 hits."""
+
+
+class Batch(Protocol):
+    """The entries that one reading brought from one stream: tallied at once, decoded only where asked for."""
+
+    @property
+    def queue(self) -> QueueRef: ...
+
+    @property
+    def number(self) -> int:
+        """How many entries, those that make no sense included."""
+
+    @property
+    def first_id(self) -> str: ...
+
+    @property
+    def last_id(self) -> str: ...
+
+    @property
+    def tallies(self) -> Mapping[int, Mapping[EventKind, int]]:
+        """How many of each kind, by minute (milliseconds of the id // 60,000)."""
+
+    @property
+    def strange(self) -> int:
+        """Entries that are none of BullMQ's: skipped by everything else, never an error."""
+
+    @property
+    def sample(self) -> str:
+        """One of the strange ones, for the log: at most 200 characters, "" without any."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it took, to choose how much to ask for next time."""
+
+    def jobs(self, kind: EventKind) -> Sequence[bytes]:
+        """The ids of the jobs in entries of one kind, in their order."""
+
+    def events(self, *, kinds: Collection[EventKind] | None = None, job: bytes = b"", most: int) -> Sequence[Event]:
+        """The newest entries of these kinds and this job, at most `most`, in their order."""
+
+
+class Events(Protocol):
+    """What a backend with `Capability.EVENTS` can do besides `Backend`."""
+
+    def positions(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Position]:
+        """Where each stream stands. One call for every 125 queues; a stream that cannot be read is left out."""
+
+    def entries(self, after: Mapping[QueueRef, str], *, most: int) -> Sequence[Batch]:
+        """What was added behind the given ids, at most `most` entries a stream, oldest first. One call, never blocking.
+
+        Streams without anything new are left out.
+        """
+
+    def glances(self, jobs: Sequence[JobRef]) -> Mapping[JobRef, Glance]:
+        """A few small fields of jobs. One call for every 100; a job that is gone is left out."""
+
+    def server_ms(self) -> int:
+        """The server's clock, in milliseconds since 1970."""

@@ -39,6 +39,7 @@ class Capability(StrEnum):
     LOGS = "logs"
     FLOWS = "flows"
     FIND_BY_ID = "find-by-id"
+    EVENTS = "events"  # `queues.backend.Events`: what happens can be followed
 
 
 class Mark(StrEnum):

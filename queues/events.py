@@ -1,0 +1,101 @@
+"""What happened in a queue, as its event stream tells it: the nouns that reading, following and showing share.
+
+The words are those of BullMQ's `QueueEvents`; those of our own, at the end of `EventKind`, say what a stream cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from queues.types import Progress, QueueRef, Text
+
+
+class EventKind(StrEnum):
+    """What an entry tells."""
+
+    ADDED = "added"
+    WAITING = "waiting"
+    ACTIVE = "active"
+    PROGRESS = "progress"
+    STALLED = "stalled"
+    DELAYED = "delayed"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    RETRIES_EXHAUSTED = "retries-exhausted"
+    WAITING_CHILDREN = "waiting-children"
+    DUPLICATED = "duplicated"
+    DEDUPLICATED = "deduplicated"
+    DEBOUNCED = "debounced"
+    REMOVED = "removed"
+    DRAINED = "drained"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    CLEANED = "cleaned"
+    OTHER = "other"  # a word that we do not know: counted, and shown as it is
+    GAP = "gap"  # ours: events were lost before we could read them
+    OMITTED = "omitted"  # ours: too many at once to keep each of them
+    SOURCE_DOWN = "source-down"  # ours: the server stopped answering
+    SOURCE_UP = "source-up"  # ours: it answers again
+
+
+# What is kept in the database, so that a page opens with history.
+NOTABLE = frozenset(
+    {
+        EventKind.FAILED,
+        EventKind.STALLED,
+        EventKind.RETRIES_EXHAUSTED,
+        EventKind.PAUSED,
+        EventKind.RESUMED,
+        EventKind.CLEANED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of a queue's stream, made fit to show. `id` is "<ms of the server's clock>-<sequence>".
+
+    `text` is what the entry says: the reason of `failed`, the progress as stored, the name of `added`, the
+    unknown word of `other`; at most 500 characters, with its true size.
+    """
+
+    queue: QueueRef
+    id: str
+    kind: EventKind
+    job: bytes | None = None
+    text: Text | None = None
+    progress: Progress | None = None
+    previous: str = ""  # the state it came from, where the entry says
+    run_at_ms: int | None = None  # delayed: the moment it becomes due
+    attempts: int | None = None  # retries-exhausted: attempts made
+    count: int | None = None  # cleaned: jobs; gap and omitted: events, None = nobody knows how many
+    until_ms: int | None = None  # gap: its end; `at_ms` is its beginning
+
+    @property
+    def at_ms(self) -> int:
+        """When it happened, by the server's clock."""
+        return int(self.id.partition("-")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a stream stands. `added` counts every entry that was ever added; None where the server does not tell."""
+
+    last_id: str  # "0-0" while nothing was ever added
+    length: int
+    added: int | None = None
+    first_id: str = ""  # "" when it is empty
+    exists: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """The few fields of a job that an entry of its stream leaves out. None = the job does not say, or is gone."""
+
+    name: Text | None = None
+    attempts_made: int | None = None
+    attempts_started: int | None = None
+    attempts_max: int | None = None
+    processed_ms: int | None = None
+    finished_ms: int | None = None

@@ -1,0 +1,89 @@
+"""What happened in a queue in each of the last 60 minutes: counted by the follower, drawn as a sparkline.
+
+A minute that nobody followed, or of which events were lost, is None: unknown is never zero.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from queues.events import EventKind
+
+MINUTES = 60
+MINUTE_MS = 60_000
+# In the order in which they are written down.
+KINDS = (EventKind.COMPLETED, EventKind.FAILED, EventKind.STALLED, EventKind.ADDED)
+
+
+@dataclass(slots=True)
+class History:
+    """Counts by minute (milliseconds since 1970 // 60,000, on the server's clock).
+
+    Known are the minutes from `known_from` to the one that the reader asks for, without those in `lost`;
+    a known minute that is not in `counts` had no such event.
+    """
+
+    known_from: int  # the first minute that was followed from its beginning to its end
+    counts: dict[int, list[int]] = field(default_factory=dict)  # by minute, in the order of KINDS
+    lost: set[int] = field(default_factory=set)  # minutes of which events were lost
+
+    def add(self, tallies: Mapping[int, Mapping[EventKind, int]]) -> None:
+        """Count what one reading brought."""
+        for minute, tally in tallies.items():
+            row = self.counts.setdefault(minute, [0] * len(KINDS))
+            for place, kind in enumerate(KINDS):
+                row[place] += tally.get(kind, 0)
+
+    def lose(self, first_ms: int, last_ms: int) -> None:
+        """Events between these moments were lost: the minutes they touch are unknown from now on."""
+        last = last_ms // MINUTE_MS
+        self.lost.update(range(max(first_ms // MINUTE_MS, last - 2 * MINUTES), last + 1))
+
+    def trim(self, minute: int) -> None:
+        """Forget what is more than an hour before `minute`."""
+        oldest = minute - MINUTES
+        for old in [each for each in self.counts if each < oldest]:
+            del self.counts[old]
+        self.lost = {each for each in self.lost if each >= oldest}
+        self.known_from = max(self.known_from, oldest)
+
+    def series(self, kind: EventKind, upto: int) -> Sequence[int | None]:
+        """The 60 minutes that end with `upto` (the last whole one), oldest first; None = unknown."""
+        place = KINDS.index(kind)
+        none = [0] * len(KINDS)
+        return [
+            None if minute < self.known_from or minute in self.lost else self.counts.get(minute, none)[place]
+            for minute in range(upto - MINUTES + 1, upto + 1)
+        ]
+
+    def sum(self, kind: EventKind, upto: int, minutes: int) -> int | None:
+        """How many in the last `minutes` up to `upto`; None when one of these minutes is unknown."""
+        asked = self.series(kind, upto)[-minutes:]
+        known = [number for number in asked if number is not None]
+        return sum(known) if len(known) == len(asked) else None
+
+
+def dump(history: History) -> str:
+    """A history as JSON: some 10 bytes for each minute in which something happened."""
+    flat: list[int] = []
+    for minute in sorted(history.counts):
+        flat += (minute - history.known_from, *history.counts[minute])
+    value = [history.known_from, flat, sorted(history.lost)]
+    return json.dumps(value, separators=(",", ":"))
+
+
+def load(text: str) -> History | None:
+    """The inverse of `dump`; None for what is not one of ours."""
+    try:
+        known_from, flat, lost = json.loads(text)
+        width = len(KINDS) + 1
+        counts = {known_from + row[0]: row[1:] for row in _rows(flat, width)}
+        return History(known_from, counts, set(lost))
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+def _rows(flat: Sequence[int], width: int) -> Iterable[list[int]]:
+    return (list(flat[start : start + width]) for start in range(0, len(flat), width))

@@ -1,0 +1,126 @@
+"""What the follower tells to whoever watches, and who watches: the contract between `queues.follow` and the web.
+
+News are values; how they travel is the publisher's business. All `..._ms` are milliseconds since 1970, by our
+own clock unless they come out of an event's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from queues.events import Event, Glance
+from queues.history import History
+from queues.types import Counts, JobRef, QueueRef, State
+
+
+class Pulse(StrEnum):
+    """How the view of a source stands."""
+
+    LIVE = "live"
+    CATCHING_UP = "catching-up"  # events are read, but later than they happened
+    BLIND = "blind"  # nothing can be read, or nobody reads
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far what is shown of a source can be trusted. `since_ms` and `why` belong to what is not LIVE."""
+
+    pulse: Pulse
+    at_ms: int  # everything that had happened by then has been read
+    since_ms: int | None = None
+    why: str = ""
+    events_per_s: float | None = None  # over the last ten seconds
+    behind_ms: int = 0  # how old the oldest event is that was not read yet
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a page is about: a source, one queue of it, or one job of that. Slugs, as in URLs."""
+
+    source: str
+    queue: str = ""
+    job: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowNews:
+    """A queue as last read. `changed_ms` is when something about it was last seen to be different."""
+
+    ref: QueueRef
+    read_ms: int
+    changed_ms: int
+    counts: Counts
+    workers: int | None
+    history: History | None = None  # None: not known
+    upto: int = 0  # the last whole minute up to which `history` counts
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewNews:
+    """Rows of a source that changed, or (`whole`) all of them."""
+
+    source: str
+    standing: Standing
+    rows: Sequence[RowNews] = ()
+    whole: bool = False
+
+    @property
+    def topic(self) -> Topic:
+        return Topic(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An event for a feed, with what the job itself says as far as it was looked up."""
+
+    event: Event
+    glance: Glance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNews:
+    """What happened in a queue since the last news: a sample of its events, newest last, out of `total`."""
+
+    ref: QueueRef
+    standing: Standing
+    row: RowNews | None = None
+    events: Sequence[Seen] = ()
+    total: int = 0
+    # How many jobs have entered a state since the follower began to count, up to and with the event `upto`.
+    entered: Mapping[State, int] = field(default_factory=dict)
+    upto: str = "0-0"
+    # The last progress of jobs that told some, at most 200: the event of kind PROGRESS.
+    progress: Sequence[Event] = ()
+
+    @property
+    def topic(self) -> Topic:
+        return Topic(self.ref.source, self.ref.slug)
+
+
+@dataclass(frozen=True, slots=True)
+class JobNews:
+    """What happened to a job since the last news; it comes each second also when nothing did."""
+
+    ref: JobRef
+    standing: Standing
+    events: Sequence[Event] = ()
+
+    @property
+    def topic(self) -> Topic:
+        return Topic(self.ref.queue.source, self.ref.queue.slug, self.ref.slug)
+
+
+News = OverviewNews | QueueNews | JobNews
+
+
+class Audience(Protocol):
+    """Those who watch, as the follower sees them."""
+
+    def watched(self, source: str) -> Collection[Topic]:
+        """What somebody watches of a source now. Asked about once a second; raises nothing, gives the last known."""
+
+    def publish(self, news: Sequence[News]) -> None:
+        """Hand news over to all who watch their topics. Raises nothing: who did not get them gets the next."""
