@@ -36,10 +36,20 @@ class Standing:
     behind_ms: int = 0  # how old the oldest event is that was not read yet
 
 
+class About(StrEnum):
+    """What a page is about, by which news for it are chosen."""
+
+    SOURCE = "source"  # only how its view stands: for pages that show nothing of its queues
+    OVERVIEW = "overview"
+    QUEUE = "queue"
+    JOB = "job"
+
+
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a page is about: a source, one queue of it, or one job of that. Slugs, as in URLs."""
+    """What somebody watches: a source's standing, its overview, one of its queues, or a job. Slugs as in URLs."""
 
+    about: About
     source: str
     queue: str = ""
     job: str = ""
@@ -69,7 +79,7 @@ class OverviewNews:
 
     @property
     def topic(self) -> Topic:
-        return Topic(self.source)
+        return Topic(About.OVERVIEW, self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class QueueNews:
 
     @property
     def topic(self) -> Topic:
-        return Topic(self.ref.source, self.ref.slug)
+        return Topic(About.QUEUE, self.ref.source, self.ref.slug)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +120,22 @@ class JobNews:
 
     @property
     def topic(self) -> Topic:
-        return Topic(self.ref.queue.source, self.ref.queue.slug, self.ref.slug)
+        return Topic(About.JOB, self.ref.queue.source, self.ref.queue.slug, self.ref.slug)
 
 
-News = OverviewNews | QueueNews | JobNews
+@dataclass(frozen=True, slots=True)
+class SourceNews:
+    """How the view of a source stands: told once a second, whether or not anybody watches."""
+
+    source: str
+    standing: Standing
+
+    @property
+    def topic(self) -> Topic:
+        return Topic(About.SOURCE, self.source)
+
+
+News = SourceNews | OverviewNews | QueueNews | JobNews
 
 
 class Audience(Protocol):
