@@ -1,0 +1,85 @@
+"""What the follower has written down, as pages read it: how each source stands, and the last hour of each queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from queues.history import MINUTE_MS, History, load
+from queues.live import Pulse, Standing
+from queues.models import Following, Stream
+from queues.quantities import now_ms
+
+SILENT = timedelta(seconds=8)  # the follower gives a sign of life every two seconds
+
+
+class Stored(Mapping[str, History]):
+    """Histories by slug, read from their text when they are asked for: most pages look at a few of a thousand."""
+
+    def __init__(self, texts: Mapping[str, str], lost: range) -> None:
+        self._texts = texts
+        self._lost = lost
+
+    def __getitem__(self, slug: str) -> History:
+        found = _load(self._texts[slug])
+        if found is None:
+            raise KeyError(slug)
+        return History(found.known_from, found.counts, found.lost | set(self._lost))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """What is known of the queues of a source. `upto` is the last whole minute that a page should draw."""
+
+    upto: int
+    by_slug: Mapping[str, History]
+
+
+def standings(names: Sequence[str]) -> Mapping[str, Standing]:
+    """How the view of each source stands, by its name. One query.
+
+    A source that nobody follows, or whose follower gave no sign for eight seconds, is blind.
+    """
+    rows = {row.source.name: row for row in Following.objects.filter(source__name__in=names).select_related("source")}
+    return {name: _standing(rows.get(name)) for name in names}
+
+
+def histories(source: str) -> Histories:
+    """The last hour of all queues of a source. Two queries.
+
+    Where the follower is behind or away, the minutes that it did not see are marked as lost.
+    """
+    covered_ms = Following.objects.filter(source__name=source).values_list("covered_ms", flat=True).first() or 0
+    now = now_ms()
+    covered = covered_ms // MINUTE_MS - 1
+    # Up to date, the clock of the follower's server rules: else the newest minute would flicker at its turn.
+    upto = covered if now - covered_ms < SILENT.total_seconds() * 1000 else int(now) // MINUTE_MS - 1
+    found = Stream.objects.filter(queue__source__name=source).values_list("queue__slug", "history")
+    return Histories(upto, Stored(dict(found), range(covered + 1, upto + 1)))
+
+
+@lru_cache(maxsize=5_000)
+def _load(text: str) -> History | None:
+    """Shared between readers: nobody may change what it gives."""
+    return load(text)
+
+
+def _standing(row: Following | None) -> Standing:
+    if row is None or row.beat_at is None:
+        return Standing(Pulse.BLIND, int(now_ms()), why=_("Nobody follows its events yet."))
+    at_ms = int(row.beat_at.timestamp() * 1000)
+    if row.beat_at < timezone.now() - SILENT:
+        return Standing(Pulse.BLIND, at_ms, at_ms, _("The follower gives no sign of life."))
+    since_ms = int(row.since.timestamp() * 1000) if row.since else None
+    return Standing(Pulse(row.pulse), at_ms, since_ms, row.why, row.events_per_s, row.behind_ms)
