@@ -39,6 +39,9 @@ class EventKind(StrEnum):
     SOURCE_UP = "source-up"  # ours: it answers again
 
 
+# The reason of a job that was failed because its workers died or hung too often (BullMQ 4 to 6).
+STALLED_TOO_OFTEN = "job stalled more than allowable limit"
+
 # What is kept in the database, so that a page opens with history.
 NOTABLE = frozenset(
     {
@@ -76,6 +79,11 @@ class Event:
     def at_ms(self) -> int:
         """When it happened, by the server's clock."""
         return int(self.id.partition("-")[0])
+
+    @property
+    def by_stall(self) -> bool:
+        """Whether the job failed because it stalled too often: no event of kind STALLED need come before that."""
+        return self.kind is EventKind.FAILED and self.text is not None and self.text.value == STALLED_TOO_OFTEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,17 @@ def read(connection: Connection, queue: QueueRef) -> QueueInfo:
         events_length=count(length),
         first_event_ms=_moment(first),
         last_event_ms=_moment(last),
+        last_event_id=_event_id(last),
         last_job_id=integer(job_id),
         schedulers=count(schedulers),
         next_delayed_ms=run_at(blob(delayed)),
         due_now=count(due),
         notes=tuple(note for note in (_parked(depths), window_note) if note),
     )
+
+
+def _event_id(entry: Reply) -> str:
+    return (blob(entry) or b"").decode("ascii", errors="replace")
 
 
 def _moment(entry: Reply) -> int | None:
