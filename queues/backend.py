@@ -96,6 +96,9 @@ class Backend(Protocol):
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         """The job with this id in every queue that has one. One pipeline, no scan, at most 1,000 hits."""
 
+    def close(self) -> None:
+        """Close its connections; the next call opens new ones."""
+
 
 class Batch(Protocol):
     """The entries that one reading brought from one stream: tallied at once, decoded only where asked for."""

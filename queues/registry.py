@@ -6,6 +6,7 @@ import importlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -42,13 +43,18 @@ def configured() -> Sequence[SourceConfig]:
 
 def backend(name: str) -> Backend:
     """The backend of a source. NotFound when no source has this name; does not connect."""
-    for config in configured():
-        if config.name == name:
-            with _lock:
-                if config not in _backends:
-                    _backends[config] = _connect(config)
-                return _backends[config]
-    raise NotFound(_("No source is called “%(source)s”.") % {"source": name})
+    config = _named(name)
+    with _lock:
+        if config not in _backends:
+            _backends[config] = _connect(config)
+        return _backends[config]
+
+
+def dedicated(name: str) -> Backend:
+    """A backend of a source with one connection, shared with nobody, for its caller to close. NotFound as above."""
+    config = _named(name)
+    made: Backend = _module(config).connect(config, connections=1)
+    return made
 
 
 def made() -> Sequence[tuple[str, Backend]]:
@@ -63,7 +69,17 @@ def forget() -> None:
         _backends.clear()
 
 
+def _named(name: str) -> SourceConfig:
+    for config in configured():
+        if config.name == name:
+            return config
+    raise NotFound(_("No source is called “%(source)s”.") % {"source": name})
+
+
 def _connect(config: SourceConfig) -> Backend:
-    module = importlib.import_module(f"queues.backends.{config.kind}")
-    made: Backend = module.connect(config)
+    made: Backend = _module(config).connect(config)
     return made
+
+
+def _module(config: SourceConfig) -> ModuleType:
+    return importlib.import_module(f"queues.backends.{config.kind}")

@@ -118,11 +118,13 @@ class FakeBackend:
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         raise NotFound("not part of this fake")
 
+    def close(self) -> None: ...
+
 
 def as_kind() -> SimpleNamespace:
     """A module to stand at `queues.backends.memory`."""
 
-    def connect(config: SourceConfig) -> FakeBackend:
+    def connect(config: SourceConfig, *, connections: int = 16) -> FakeBackend:
         return FakeBackend(config.name)
 
     return SimpleNamespace(connect=connect)

@@ -36,11 +36,11 @@ class Connection:
     which is right as long as they only read.
     """
 
-    def __init__(self, config: SourceConfig) -> None:
+    def __init__(self, config: SourceConfig, *, connections: int = CONNECTIONS) -> None:
         self.source = config.name
         options = _options(config)
         self.address = _address(options)
-        self._pool = BlockingConnectionPool(max_connections=CONNECTIONS, timeout=READ_TIMEOUT_S, **options)
+        self._pool = BlockingConnectionPool(max_connections=connections, timeout=READ_TIMEOUT_S, **options)
         self._lock = threading.Lock()
         self._sent = 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from queues.types import JobRef, QueueRef, State
 
 # Sorted sets whose members are job ids, with the suffix of each state (BullMQ 4 to 6, classes/queue-keys).
@@ -26,6 +28,12 @@ def base(queue: QueueRef) -> bytes:
 
 def key(queue: QueueRef, suffix: bytes) -> bytes:
     return base(queue) + suffix
+
+
+@lru_cache(maxsize=20_000)
+def events_key(queue: QueueRef) -> bytes:
+    """The stream of what happens in the queue; asked for several times a second."""
+    return key(queue, b"events")
 
 
 def job_key(job: JobRef) -> bytes:

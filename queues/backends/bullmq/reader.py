@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from queues.backend import PAGE_SIZE
-from queues.backends.bullmq import about, clients, counts, discovery, health, jobs, lists, logs
-from queues.backends.bullmq.connection import Connection
+from queues.backend import PAGE_SIZE, Batch
+from queues.backends.bullmq import about, clients, counts, discovery, events, health, jobs, lists, logs
+from queues.backends.bullmq.connection import CONNECTIONS, Connection
+from queues.events import Glance, Position
 from queues.registry import SourceConfig
 from queues.types import (
     Capability,
@@ -26,13 +27,14 @@ from queues.types import (
 
 
 class BullMQ:
-    """BullMQ 4.x to 6.x on one Redis-compatible server. See `queues.backend.Backend` for each method."""
+    """BullMQ 4.x to 6.x on one Redis-compatible server. See `queues.backend.Backend` and `Events` for each method."""
 
     capabilities = frozenset(Capability)
 
-    def __init__(self, config: SourceConfig) -> None:
+    def __init__(self, config: SourceConfig, *, connections: int = CONNECTIONS) -> None:
         self.source = config.name
-        self.connection = Connection(config)
+        self.connection = Connection(config, connections=connections)
+        self._streams = events.Streams(self.connection)
         self.address = self.connection.address
         self._prefixes = config.prefixes
 
@@ -78,3 +80,18 @@ class BullMQ:
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         return jobs.find(self.connection, queues, job_id)
+
+    def positions(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Position]:
+        return events.positions(self.connection, queues)
+
+    def entries(self, after: Mapping[QueueRef, str], *, most: int) -> Sequence[Batch]:
+        return self._streams.entries(after, most)
+
+    def glances(self, jobs: Sequence[JobRef]) -> Mapping[JobRef, Glance]:
+        return events.glances(self.connection, jobs)
+
+    def server_ms(self) -> int:
+        return events.server_ms(self.connection)
+
+    def close(self) -> None:
+        self.connection.close()
