@@ -42,19 +42,23 @@ class History:
         self.lost.update(range(max(first_ms // MINUTE_MS, last - 2 * MINUTES), last + 1))
 
     def trim(self, minute: int) -> None:
-        """Forget what is more than an hour before `minute`."""
+        """Forget what is more than an hour from `minute`, also in a future that somebody's clock made up."""
         oldest = minute - MINUTES
-        for old in [each for each in self.counts if each < oldest]:
+        for old in [each for each in self.counts if not oldest <= each <= minute + MINUTES]:
             del self.counts[old]
         self.lost = {each for each in self.lost if each >= oldest}
         self.known_from = max(self.known_from, oldest)
+
+    def knows(self, minute: int) -> bool:
+        """Whether a minute that is over was followed from its beginning to its end."""
+        return minute >= self.known_from and minute not in self.lost
 
     def series(self, kind: EventKind, upto: int) -> Sequence[int | None]:
         """The 60 minutes that end with `upto` (the last whole one), oldest first; None = unknown."""
         place = KINDS.index(kind)
         none = [0] * len(KINDS)
         return [
-            None if minute < self.known_from or minute in self.lost else self.counts.get(minute, none)[place]
+            self.counts.get(minute, none)[place] if self.knows(minute) else None
             for minute in range(upto - MINUTES + 1, upto + 1)
         ]
 
