@@ -132,6 +132,9 @@ class Batch(Protocol):
     def size(self) -> int:
         """About how many bytes it took, to choose how much to ask for next time."""
 
+    def upto(self, event_id: str) -> int:
+        """How many of the entries are not behind this id."""
+
     def jobs(self, kind: EventKind) -> Sequence[bytes]:
         """The ids of the jobs in entries of one kind, in their order."""
 

@@ -71,7 +71,9 @@ def prune() -> None:
 
 
 def _write(*, silent_too: bool) -> None:
-    sent = {name: reader.commands_sent for name, reader in made()}
+    sent: dict[str, int] = {}
+    for name, reader in made():
+        sent[name] = sent.get(name, 0) + reader.commands_sent
     grown = {name: _grown(_reported.sent.get(name, 0), total) for name, total in sent.items()}
     news = {name: commands for name, commands in grown.items() if commands or silent_too}
     if not news:

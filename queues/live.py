@@ -64,7 +64,7 @@ class RowNews:
     changed_ms: int
     counts: Counts
     workers: int | None
-    history: History | None = None  # None: not known
+    history: History | None = None  # None: as last told; it comes when a minute has passed, and with what is whole
     upto: int = 0  # the last whole minute up to which `history` counts
 
 

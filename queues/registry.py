@@ -34,6 +34,7 @@ class SourceConfig:
 
 _lock = threading.Lock()
 _backends: dict[SourceConfig, Backend] = {}
+_dedicated: list[tuple[str, Backend]] = []  # kept when closed, too: what they have sent stays sent
 
 
 def configured() -> Sequence[SourceConfig]:
@@ -54,19 +55,22 @@ def dedicated(name: str) -> Backend:
     """A backend of a source with one connection, shared with nobody, for its caller to close. NotFound as above."""
     config = _named(name)
     made: Backend = _module(config).connect(config, connections=1)
+    with _lock:
+        _dedicated.append((name, made))
     return made
 
 
 def made() -> Sequence[tuple[str, Backend]]:
-    """The backends that this process has used so far, with the names of their sources."""
+    """The backends that this process has used so far, with the names of their sources: one may have several."""
     with _lock:
-        return tuple((config.name, made) for config, made in _backends.items())
+        return (*((config.name, made) for config, made in _backends.items()), *_dedicated)
 
 
 def forget() -> None:
     """Drop all made backends, for a process that forked and for tests."""
     with _lock:
         _backends.clear()
+        _dedicated.clear()
 
 
 def _named(name: str) -> SourceConfig:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +22,7 @@ MINUTE_MS = 60_000
 SAMPLE_SHOWN, PREVIOUS_SHOWN = 200, 40  # characters
 _OURS = {EventKind.OTHER, EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP}
 _KINDS: Mapping[bytes, EventKind] = {kind.value.encode(): kind for kind in EventKind if kind not in _OURS}
-_ID = re.compile(rb"([0-9]{1,20})-[0-9]{1,20}")
+_LONGEST_ID = 41  # two numbers of 64 bits
 _STRANGE = b""  # stands for the word of an entry that has none
 _NOTHING = [b"", b""]  # stands for fields that are none
 _PART_BYTES = 8  # what the protocol adds to each field and value, about
@@ -31,7 +30,7 @@ _PART_BYTES = 8  # what the protocol adds to each field and value, about
 
 @dataclass(frozen=True, slots=True)
 class StreamBatch:
-    """See `queues.backend.Batch`. Made by `batch`; about 0.6 µs an entry, 2 µs where the minute changes in it."""
+    """See `queues.backend.Batch`. Made by `batch`: 6 µs, and 0.3 µs an entry, 1 µs where the minute changes in it."""
 
     queue: QueueRef
     first_id: str
@@ -55,6 +54,9 @@ class StreamBatch:
         pairs = zip(fields[:20:2], fields[1:20:2], strict=False)
         told = [b"%b (%d bytes)" % (name[:SAMPLE_SHOWN], len(value)) for name, value in pairs]
         return visible(b"%b: %b" % (found[:SAMPLE_SHOWN], b", ".join(told)))[:SAMPLE_SHOWN]
+
+    def upto(self, event_id: str) -> int:
+        return bisect_right(self._entries, _place(event_id.encode()), key=lambda entry: _place(entry[0]))
 
     def jobs(self, kind: EventKind) -> Sequence[bytes]:
         words = {word for word in set(self._words) if _kind(word) is kind}
@@ -98,7 +100,7 @@ def batch(queue: QueueRef, reply: Reply) -> StreamBatch:
     if first is None or last is None:
         raise strange()
     if first // MINUTE_MS == last // MINUTE_MS and last <= LAST_MS:
-        tallies = {first // MINUTE_MS: _by_kind(Counter(words))}
+        tallies = {first // MINUTE_MS: _by_kind(words)}
     else:
         minutes = [_minute(entry[0]) for entry in entries]
         words = [_STRANGE if minute is None else word for minute, word in zip(minutes, words, strict=True)]
@@ -145,8 +147,14 @@ def _sound(entry: object) -> Entry:
 
 def _ms(found: bytes) -> int | None:
     """The moment in the id of an entry."""
-    match = _ID.fullmatch(found)
-    return int(match[1]) if match else None
+    ms, _dash, sequence = found.partition(b"-")
+    return int(ms) if ms.isdigit() and sequence.isdigit() and len(found) <= _LONGEST_ID else None
+
+
+def _place(found: bytes) -> tuple[int, int]:
+    """An id in the order of its stream."""
+    ms, _dash, sequence = found.partition(b"-")
+    return int(ms), int(sequence or 0)
 
 
 def _minute(found: bytes) -> int | None:
@@ -155,20 +163,23 @@ def _minute(found: bytes) -> int | None:
     return None if ms is None or ms > LAST_MS else ms // MINUTE_MS
 
 
-def _by_kind(words: Mapping[bytes, int]) -> dict[EventKind, int]:
+def _by_kind(words: Sequence[bytes]) -> dict[EventKind, int]:
+    counted: dict[bytes, int] = {}
+    for word in words:
+        counted[word] = counted.get(word, 0) + 1
     tally: dict[EventKind, int] = {}
-    for word, number in words.items():
+    for word, number in counted.items():
         if (kind := _kind(word)) is not None:
             tally[kind] = tally.get(kind, 0) + number
     return tally
 
 
 def _by_minute(minutes: Sequence[int | None], words: Sequence[bytes]) -> dict[int, dict[EventKind, int]]:
-    counted: dict[int, Counter[bytes]] = {}
-    for (minute, word), number in Counter(zip(minutes, words, strict=True)).items():
+    told: dict[int, list[bytes]] = {}
+    for minute, word in zip(minutes, words, strict=True):
         if minute is not None:
-            counted.setdefault(minute, Counter())[word] += number
-    return {minute: _by_kind(each) for minute, each in counted.items()}
+            told.setdefault(minute, []).append(word)
+    return {minute: _by_kind(each) for minute, each in told.items()}
 
 
 def _kind(word: bytes) -> EventKind | None:

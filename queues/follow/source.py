@@ -1,0 +1,263 @@
+"""Following one source: read its streams, count, keep, tell. Everything here runs in one thread."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from django.db import DatabaseError, IntegrityError
+
+from queues import cost, outages
+from queues.errors import QueueError, Unreachable
+from queues.events import Event, EventKind, Position
+from queues.follow import store
+from queues.follow.lease import Lease, LeaseLost
+from queues.follow.limits import portions
+from queues.follow.rates import Rate
+from queues.follow.streams import Stream, begin
+from queues.follow.teller import Reader, Teller
+from queues.live import Audience, Pulse, Standing
+from queues.names import show_controls
+from queues.quantities import now_ms
+from queues.types import QueueRef, Text
+
+POLL_S = 0.2
+ROUNDS_S = 1.0  # reading goes on at once for so long while more has come than one reading brings
+JOIN_S = 3.0  # how often we look for queues that were found or went away
+VERIFY_S = 5.0
+SAVE_S = 2.0
+STANDBY_S = 1.0
+PATIENCE_S = (0.25, 5.0)  # between two tries of a server that does not answer: doubles, with jitter
+FIRST_ENTRIES = (200, 10_000)  # of a stream that was never read: of many streams fewer each
+FIRST_TOTAL = 500_000
+BEHIND_MS = 2_000  # an event that is read later than that has us catching up
+
+logger = logging.getLogger(__name__)
+
+
+class SourceFollower:
+    """Follows the streams of one source for as long as it holds the lease.
+
+    `reader` has one connection of its own. Keeps going through everything that a server or the database can do:
+    what cannot be stored now stays in memory, and what is lost is recorded as a gap.
+    """
+
+    def __init__(self, name: str, reader: Reader, audience: Audience, holder: str) -> None:
+        self.name = name
+        self.streams: dict[QueueRef, Stream] = {}
+        self.lease = Lease(name, holder)
+        self._reader = reader
+        self._audience = audience
+        self._teller = Teller(name, reader, audience)
+        self._rate = Rate()
+        self._about: list[Event] = []  # what happened to the source, not stored yet
+        self._due = {"join": 0.0, "verify": 0.0, "save": 0.0}
+        self._standing = Standing(Pulse.CATCHING_UP, now_ms())
+        self._covered_ms = 0
+        self._offset_ms = 0.0  # the server's clock minus ours
+        self._failures = 0  # tries in a row that brought nothing
+        self._down = False  # whether SOURCE_DOWN was noted
+        self._strange_told: set[QueueRef] = set()
+
+    def run(self, stopped: Callable[[float], bool]) -> None:
+        """Until `stopped(seconds)`, which waits so long, says so."""
+        pause = 0.0
+        while not stopped(pause):
+            began = time.monotonic()
+            pause = max(0.0, self.step() - (time.monotonic() - began))
+        self.close()
+
+    def step(self) -> float:
+        """One reading, or one try to become the follower. Gives the seconds from its beginning to the next."""
+        try:
+            if not self.lease.held and not self._take():
+                return STANDBY_S
+            return self._follow()
+        except LeaseLost:
+            logger.warning("Another follower has taken over %s", self.name)
+            self._forget()
+        except DatabaseError as error:
+            logger.warning("%s: the database cannot be used now: %s", self.name, error)
+            if isinstance(error, IntegrityError):
+                self._due["join"] = 0.0  # a queue was deleted while we had something to store of it
+        return STANDBY_S
+
+    def close(self) -> None:
+        """Store what is known and let another follower begin at once."""
+        if self.lease.held:
+            try:
+                self._save()
+                self.lease.release()
+            except (DatabaseError, LeaseLost) as error:
+                logger.warning("%s: the last events could not be stored: %s", self.name, error)
+        self._reader.close()
+
+    def _take(self) -> bool:
+        if self.lease.take():
+            logger.info("Following %s", self.name)
+            self._forget()
+        return self.lease.held
+
+    def _forget(self) -> None:
+        """What is in memory may be older than what another follower has stored."""
+        self.streams.clear()
+        self._about.clear()
+        self._teller.forget()
+        self._due = dict.fromkeys(self._due, 0.0)
+
+    def _follow(self) -> float:
+        self._teller.ask(self.streams)
+        try:
+            self._read()
+        except Unreachable as error:
+            return self._blind(error)
+        except QueueError as error:
+            return self._refused(error)
+        self._teller.tell(self._standing, self.streams, self._covered_ms)
+        if self._is_due("save", SAVE_S):
+            self._save()
+        return POLL_S
+
+    def _read(self) -> None:
+        if self._is_due("join", JOIN_S):
+            self._join()
+        fresh = self._is_due("verify", VERIFY_S)
+        if fresh or self._failures:
+            self._offset_ms = self._reader.server_ms() - now_ms()
+            self._verify(list(self.streams.values()))
+        began_ms = now_ms() + self._offset_ms
+        behind = self._rounds()
+        if self._failures:
+            self._back()
+        self._stand(began_ms, behind)
+        self._teller.count(self.streams)
+        cost.report()
+
+    def _rounds(self) -> list[Stream]:
+        """Read until nothing more is there, or for a second. Gives the streams that hold more."""
+        left: list[Stream] = list(self.streams.values())
+        until = time.monotonic() + ROUNDS_S
+        while left and time.monotonic() < until:
+            again: list[Stream] = []
+            for part, most in portions(left):
+                batches = self._reader.entries({stream.ref: stream.last_id for stream in part}, most=most)
+                for batch in batches:
+                    stream = self.streams[batch.queue]
+                    self._rate.add(batch.number)
+                    self._tell_strange(stream, batch.strange, batch.sample)
+                    if stream.take(batch):
+                        self._teller.recount([stream.ref])
+                    if batch.number >= most:
+                        again.append(stream)
+            left = again
+        return left
+
+    def _stand(self, began_ms: float, behind: Sequence[Stream]) -> None:
+        """Whether we keep up: the oldest that is not read yet tells by how much we do not."""
+        oldest = min((int(stream.last_id.partition("-")[0]) for stream in behind), default=None)
+        late = 0 if oldest is None else max(0, int(began_ms) - oldest)
+        if not behind:
+            self._covered_ms = int(began_ms)
+        elif oldest is not None:
+            self._covered_ms = max(self._covered_ms, min(oldest, int(began_ms)))
+        rate = self._rate.a_second()
+        at_ms = int(began_ms - self._offset_ms) - late
+        if late < BEHIND_MS:
+            self._standing = Standing(Pulse.LIVE, at_ms, events_per_s=rate, behind_ms=late)
+            return
+        since = self._standing.since_ms if self._standing.pulse is Pulse.CATCHING_UP else None
+        self._standing = Standing(Pulse.CATCHING_UP, at_ms, since or now_ms(), "", rate, late)
+
+    def _join(self) -> None:
+        """Begin with queues that were found, let go those that went away."""
+        wanted = store.queues(self.name)
+        for ref in [ref for ref, stream in self.streams.items() if wanted.get(ref) != stream.pk]:
+            del self.streams[ref]
+        fresh = {ref: pk for ref, pk in wanted.items() if ref not in self.streams}
+        if not fresh:
+            return
+        known = store.load_streams(self.name, fresh)
+        positions = self._reader.positions(list(fresh))
+        self._offset_ms = self._reader.server_ms() - now_ms()
+        for stream in known:
+            self.streams[stream.ref] = stream
+            if position := positions.get(stream.ref):
+                self._check(stream, position)
+        most = max(FIRST_ENTRIES[0], min(FIRST_ENTRIES[1], FIRST_TOTAL // len(wanted)))
+        for ref in fresh.keys() - {stream.ref for stream in known}:
+            if position := positions.get(ref):
+                server_ms = int(now_ms() + self._offset_ms)
+                self.streams[ref] = begin(ref, fresh[ref], position, now_ms=server_ms, most=most)
+
+    def _verify(self, streams: Sequence[Stream]) -> None:
+        """Compare what we counted with what the server counted."""
+        positions = self._reader.positions([stream.ref for stream in streams])
+        for stream in streams:
+            if position := positions.get(stream.ref):
+                self._check(stream, position)
+
+    def _check(self, stream: Stream, position: Position) -> None:
+        if gap := stream.verify(position):
+            logger.info("%s: events of %s were lost: %s", self.name, stream.ref.label, gap.count)
+            self._teller.recount([stream.ref])
+
+    def _blind(self, error: Unreachable) -> float:
+        """The server does not answer: say since when, and try again after a while that grows."""
+        since = outages.note_failure(self.name, str(error))
+        since_ms = int(since.timestamp() * 1000)
+        if not self._down:
+            self._down = True
+            self._note(EventKind.SOURCE_DOWN, str(error))
+        self._failures += 1
+        self._standing = Standing(Pulse.BLIND, self._standing.at_ms, since_ms, show_controls(str(error)))
+        return self._wait()
+
+    def _refused(self, error: QueueError) -> float:
+        """The server answers, but lets us read nothing."""
+        text = show_controls(str(error))
+        since_ms = self._standing.since_ms if self._standing.pulse is Pulse.BLIND else None
+        self._failures += 1
+        self._standing = Standing(Pulse.BLIND, self._standing.at_ms, since_ms or now_ms(), text)
+        return self._wait()
+
+    def _wait(self) -> float:
+        self._teller.tell(self._standing, self.streams, self._covered_ms)
+        if self._is_due("save", SAVE_S):
+            self._save()
+        shortest, longest = PATIENCE_S
+        pause: float = min(longest, shortest * 2 ** min(self._failures, 8))
+        return pause * random.uniform(0.5, 1.0)  # noqa: S311  # so that many followers do not come at once
+
+    def _back(self) -> None:
+        """The server answers again."""
+        self._failures = 0
+        outages.note_success(self.name)
+        if self._down:
+            self._down = False
+            self._note(EventKind.SOURCE_UP, "")
+        self._teller.recount(self.streams)
+
+    def _note(self, kind: EventKind, text: str) -> None:
+        at_ms = int(now_ms() + self._offset_ms)
+        told = Text(show_controls(text)[:500], len(text)) if text else None
+        self._about.append(Event(QueueRef(self.name, b"", b""), f"{at_ms}-0", kind, text=told))
+
+    def _save(self) -> None:
+        store.save(self.lease, list(self.streams.values()), self._about, self._standing, covered_ms=self._covered_ms)
+        self._about.clear()
+
+    def _tell_strange(self, stream: Stream, number: int, sample: str) -> None:
+        if number and stream.ref not in self._strange_told:
+            self._strange_told.add(stream.ref)
+            logger.warning(
+                "%s: %s holds entries that make no sense, for example %s", self.name, stream.ref.label, sample
+            )
+
+    def _is_due(self, what: str, every_s: float) -> bool:
+        now = time.monotonic()
+        if now < self._due[what]:
+            return False
+        self._due[what] = now + every_s
+        return True
