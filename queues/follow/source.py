@@ -81,8 +81,12 @@ class SourceFollower:
         except DatabaseError as error:
             logger.warning("%s: the database cannot be used now: %s", self.name, error)
             if isinstance(error, IntegrityError):
-                self._due["join"] = 0.0  # a queue was deleted while we had something to store of it
+                self.due_now("join")  # a queue was deleted while we had something to store of it
         return STANDBY_S
+
+    def due_now(self, what: str) -> None:
+        """Have "join", "verify" or "save" done with the next step, whatever its time."""
+        self._due[what] = 0.0
 
     def close(self) -> None:
         """Store what is known and let another follower begin at once."""
@@ -108,7 +112,7 @@ class SourceFollower:
         self._due = dict.fromkeys(self._due, 0.0)
 
     def _follow(self) -> float:
-        self._teller.ask(self.streams)
+        self._teller.ask()
         try:
             self._read()
         except Unreachable as error:
@@ -123,6 +127,7 @@ class SourceFollower:
     def _read(self) -> None:
         if self._is_due("join", JOIN_S):
             self._join()
+        self._teller.attach(self.streams)
         fresh = self._is_due("verify", VERIFY_S)
         if fresh or self._failures:
             self._offset_ms = self._reader.server_ms() - now_ms()

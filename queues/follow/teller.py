@@ -68,14 +68,17 @@ class Teller:
         """Read these at once: what is known of them may be wrong."""
         self._counting.at_once(queues)
 
-    def ask(self, streams: Mapping[QueueRef, Stream]) -> None:
-        """Who watches what now; have the streams collect for them. At most once a second."""
+    def ask(self) -> None:
+        """Who watches what now. At most once a second."""
         now = time.monotonic()
-        if now - self._asked < ASK_S:
-            return
-        self._asked = now
-        self._topics = frozenset(self._audience.watched(self._source))
-        self._told = {topic: at for topic, at in self._told.items() if topic in self._topics}
+        if now - self._asked >= ASK_S:
+            self._asked = now
+            self._topics = frozenset(self._audience.watched(self._source))
+            kept = self._topics | {Topic(About.SOURCE, self._source)}
+            self._told = {topic: at for topic, at in self._told.items() if topic in kept}
+
+    def attach(self, streams: Mapping[QueueRef, Stream]) -> None:
+        """Have the streams collect for those who watch them."""
         jobs: dict[QueueRef, set[bytes]] = {}
         for job in map(_job, self._topics):
             if job:
