@@ -14,6 +14,7 @@ from queues.history import MINUTE_MS, History, load
 from queues.live import Pulse, Standing
 from queues.models import Following, Stream
 from queues.quantities import now_ms
+from queues.types import QueueRef
 
 SILENT = timedelta(seconds=8)  # the follower gives a sign of life every two seconds
 
@@ -60,13 +61,26 @@ def histories(source: str) -> Histories:
 
     Where the follower is behind or away, the minutes that it did not see are marked as lost.
     """
+    upto, unseen = _covered(source)
+    found = Stream.objects.filter(queue__source__name=source).values_list("queue__slug", "history")
+    return Histories(upto, Stored(dict(found), unseen))
+
+
+def history(ref: QueueRef) -> tuple[History | None, int]:
+    """The last hour of one queue, None while nobody has followed it, and the last whole minute. Two queries."""
+    upto, unseen = _covered(ref.source)
+    found = Stream.objects.filter(queue__source__name=ref.source, queue__slug=ref.slug)
+    return Stored(dict(found.values_list("queue__slug", "history")), unseen).get(ref.slug), upto
+
+
+def _covered(source: str) -> tuple[int, range]:
+    """The last whole minute that a page should draw, and the minutes up to it that the follower has not seen."""
     covered_ms = Following.objects.filter(source__name=source).values_list("covered_ms", flat=True).first() or 0
     now = now_ms()
     covered = covered_ms // MINUTE_MS - 1
     # Up to date, the clock of the follower's server rules: else the newest minute would flicker at its turn.
     upto = covered if now - covered_ms < SILENT.total_seconds() * 1000 else int(now) // MINUTE_MS - 1
-    found = Stream.objects.filter(queue__source__name=source).values_list("queue__slug", "history")
-    return Histories(upto, Stored(dict(found), range(covered + 1, upto + 1)))
+    return upto, range(covered + 1, upto + 1)
 
 
 @lru_cache(maxsize=5_000)

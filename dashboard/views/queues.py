@@ -9,17 +9,20 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from dashboard import feed
 from dashboard.access import requires
 from dashboard.columns import columns
 from dashboard.http import page
-from dashboard.queries import JobsQuery
-from queues import attention, discovery, outages, readings
+from dashboard.queries import FINISHED, JobsQuery
+from queues import attention, discovery, followed, notables, outages, readings
 from queues.backend import Backend
 from queues.errors import NotFound, Unreachable, Unsupported
+from queues.history import MINUTE_MS, History
 from queues.quantities import now_ms
-from queues.types import JobPage, QueueRef, State
+from queues.types import Capability, JobPage, QueueRef, State
 
 TABS = tuple(State)
+FEED = 30  # entries with which the feed opens
 
 
 @require_safe
@@ -28,9 +31,12 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
     ref = QueueRef.from_slug(source, queue)
     query = JobsQuery(request.GET)
     known = readings.of(ref)
+    read_ms = now_ms()
     context: dict[str, object] = {"ref": ref, "query": query, "known": known, "source": source, "tabs": TABS}
     try:
         with outages.watched(source) as reader:
+            # In this order: the last event's id must be older than the list of jobs, or what happened in between
+            # would neither be in the list nor be told later. What is in both does no harm.
             info, workers = reader.queue(ref), reader.workers()
             query.open_on(info.counts)
             jobs = _jobs(reader, ref, query)
@@ -41,6 +47,7 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
             raise
         return page(request, "queues/queue.html", context | {"gone": gone}, status=404)
     among = readings.names(source)
+    history, upto = followed.history(ref)
     held = workers.of(ref)
     number = None if held is None else len(held)
     context |= {
@@ -49,14 +56,19 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
         "jobs": jobs if isinstance(jobs, JobPage) else None,
         "unreadable": jobs if isinstance(jobs, Unsupported) else None,
         "state": query.state,
+        "list_state": FINISHED if query.together else query.state,
         "columns": columns(query),
+        "worker_count": number,
         "workers": None if held is None else sorted(held, key=lambda worker: (worker.name, worker.address)),
         "workers_unknown_because": workers.unknown_because,
-        "verdict": attention.judge(ref, info.counts, number, now_ms(), among),
+        "verdict": attention.judge(ref, info.counts, number, read_ms, among, history=history, upto=upto),
         "letters": attention.letters_queue(ref, among),
         "origin": attention.dead_letters_of(ref, among),
         "read_at": timezone.now(),
+        "read_ms": read_ms,
     }
+    if Capability.EVENTS in reader.capabilities:
+        context |= _events(reader, ref, history)
     return page(request, "queues/queue.html", context)
 
 
@@ -66,6 +78,17 @@ def _jobs(reader: Backend, ref: QueueRef, query: JobsQuery) -> JobPage | Unsuppo
         return reader.jobs(ref, query.states, size=query.size, order=query.order, cursor=query.cursor, name=query.name)
     except Unsupported as reason:
         return reason
+
+
+def _events(reader: Backend, ref: QueueRef, history: History | None) -> dict[str, object]:
+    """What the feed opens with, since when it would have known of more, and which events were lost."""
+    since = None if history is None else max(history.known_from * MINUTE_MS, now_ms() - notables.HOUR_MS)
+    return {
+        "feed": feed.with_names(reader, ref, notables.of(ref, FEED)),
+        "filters": feed.FILTERS,
+        "followed_since": since,
+        "gaps": notables.gaps(ref),
+    }
 
 
 @require_POST

@@ -1,0 +1,81 @@
+"""Events that the follower has kept, as pages read them: what a feed opens with, and where it has holes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+
+from queues.events import Event, EventKind
+from queues.history import MINUTE_MS
+from queues.models import Notable, Source
+from queues.names import decode_part, show_controls
+from queues.quantities import now_ms
+from queues.types import Mark, QueueRef, Text
+
+HOUR_MS = 60 * MINUTE_MS
+OURS = (EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP)
+
+
+def of(ref: QueueRef, most: int = 50, before: int | None = None) -> Sequence[Event]:
+    """What is kept of a queue and of its source as a whole, newest first, at most `most`.
+
+    With `before` (milliseconds since 1970) only what happened earlier. Two queries. The events of the source
+    (it went down, it answers again) carry `ref` like the others.
+    """
+    earlier = Q() if before is None else Q(at_ms__lt=before)
+    ours = Notable.objects.filter(earlier, queue__source__name=ref.source, queue__slug=ref.slug)
+    # By the key and not by the name: the index that holds both is then the one to take.
+    of_source = Notable.objects.filter(earlier, queue=None, source__in=Source.objects.filter(name=ref.source))
+    rows = [*ours.order_by("-id")[:most], *of_source.order_by("-id")[:most]]
+    rows.sort(key=lambda row: (row.until_ms or row.at_ms, row.pk), reverse=True)
+    return [_event(ref, row) for row in rows[:most]]
+
+
+def gaps(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
+    """The stretches of which events were lost that reach into the last `within_ms`, oldest first. One query."""
+    return [event for event in breaks(ref, within_ms) if event.kind is EventKind.GAP]
+
+
+def breaks(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
+    """What the follower had to say itself of a queue in the last `within_ms`: gaps, what it left out, outages.
+
+    Oldest first, the newest hundred. One query.
+    """
+    here = Q(queue__slug=ref.slug) | Q(queue=None)
+    since = now_ms() - within_ms
+    rows = Notable.objects.filter(here, source__name=ref.source, kind__in=OURS)
+    # A gap is as old as its end.
+    recent = rows.filter(Q(until_ms__gte=since) | Q(until_ms=None, at_ms__gte=since)).order_by("-id")[:100]
+    return [_event(ref, row) for row in reversed(recent)]
+
+
+def _event(ref: QueueRef, row: Notable) -> Event:
+    """A row as the event it was. A kind that this version does not know is shown by its word."""
+    known = row.kind in set(EventKind)
+    kind = EventKind(row.kind) if known else EventKind.OTHER
+    exhausted = kind is EventKind.RETRIES_EXHAUSTED
+    return Event(
+        ref,
+        row.event_id,
+        kind,
+        job=_job(row.job),
+        text=_text(row) if known else Text(show_controls(row.kind), len(row.kind)),
+        attempts=row.count if exhausted else None,
+        count=None if exhausted else row.count,
+        until_ms=row.until_ms,
+    )
+
+
+def _job(slug: str) -> bytes | None:
+    try:
+        return decode_part(slug, colon=True) if slug else None
+    except ValueError:
+        return None
+
+
+def _text(row: Notable) -> Text | None:
+    if not row.text and not row.size:
+        return None
+    cut = row.size > len(row.text.encode())
+    return Text(row.text, row.size, (Mark.CUT,) if cut else ())
