@@ -54,9 +54,9 @@ class SourceFollower:
         self._rate = Rate()
         self._about: list[Event] = []  # what happened to the source, not stored yet
         self._due = {"join": 0.0, "verify": 0.0, "save": 0.0}
-        self._standing = Standing(Pulse.CATCHING_UP, now_ms())
+        self.standing = Standing(Pulse.CATCHING_UP, now_ms())
         self._covered_ms = 0
-        self._offset_ms = 0.0  # the server's clock minus ours
+        self._server = (0.0, 0.0)  # the server's clock in ms, and our monotonic one at that moment in s
         self._failures = 0  # tries in a row that brought nothing
         self._down = False  # whether SOURCE_DOWN was noted
         self._strange_told: set[QueueRef] = set()
@@ -119,7 +119,7 @@ class SourceFollower:
             return self._blind(error)
         except QueueError as error:
             return self._refused(error)
-        self._teller.tell(self._standing, self.streams, self._covered_ms)
+        self._teller.tell(self.standing, self.streams, self._covered_ms)
         if self._is_due("save", SAVE_S):
             self._save()
         return POLL_S
@@ -130,9 +130,9 @@ class SourceFollower:
         self._teller.attach(self.streams)
         fresh = self._is_due("verify", VERIFY_S)
         if fresh or self._failures:
-            self._offset_ms = self._reader.server_ms() - now_ms()
+            self._look_at_clock()
             self._verify(list(self.streams.values()))
-        began_ms = now_ms() + self._offset_ms
+        began_ms = self._server_ms()
         behind = self._rounds()
         if self._failures:
             self._back()
@@ -168,12 +168,12 @@ class SourceFollower:
         elif oldest is not None:
             self._covered_ms = max(self._covered_ms, min(oldest, int(began_ms)))
         rate = self._rate.a_second()
-        at_ms = int(began_ms - self._offset_ms) - late
+        at_ms = now_ms() - int(self._server_ms() - began_ms) - late
         if late < BEHIND_MS:
-            self._standing = Standing(Pulse.LIVE, at_ms, events_per_s=rate, behind_ms=late)
+            self.standing = Standing(Pulse.LIVE, at_ms, events_per_s=rate, behind_ms=late)
             return
-        since = self._standing.since_ms if self._standing.pulse is Pulse.CATCHING_UP else None
-        self._standing = Standing(Pulse.CATCHING_UP, at_ms, since or now_ms(), "", rate, late)
+        since = self.standing.since_ms if self.standing.pulse is Pulse.CATCHING_UP else None
+        self.standing = Standing(Pulse.CATCHING_UP, at_ms, since or now_ms(), "", rate, late)
 
     def _join(self) -> None:
         """Begin with queues that were found, let go those that went away."""
@@ -185,7 +185,7 @@ class SourceFollower:
             return
         known = store.load_streams(self.name, fresh)
         positions = self._reader.positions(list(fresh))
-        self._offset_ms = self._reader.server_ms() - now_ms()
+        self._look_at_clock()
         for stream in known:
             self.streams[stream.ref] = stream
             if position := positions.get(stream.ref):
@@ -193,8 +193,7 @@ class SourceFollower:
         most = max(FIRST_ENTRIES[0], min(FIRST_ENTRIES[1], FIRST_TOTAL // len(wanted)))
         for ref in fresh.keys() - {stream.ref for stream in known}:
             if position := positions.get(ref):
-                server_ms = int(now_ms() + self._offset_ms)
-                self.streams[ref] = begin(ref, fresh[ref], position, now_ms=server_ms, most=most)
+                self.streams[ref] = begin(ref, fresh[ref], position, now_ms=int(self._server_ms()), most=most)
 
     def _verify(self, streams: Sequence[Stream]) -> None:
         """Compare what we counted with what the server counted."""
@@ -216,19 +215,19 @@ class SourceFollower:
             self._down = True
             self._note(EventKind.SOURCE_DOWN, str(error))
         self._failures += 1
-        self._standing = Standing(Pulse.BLIND, self._standing.at_ms, since_ms, show_controls(str(error)))
+        self.standing = Standing(Pulse.BLIND, self.standing.at_ms, since_ms, show_controls(str(error)))
         return self._wait()
 
     def _refused(self, error: QueueError) -> float:
         """The server answers, but lets us read nothing."""
         text = show_controls(str(error))
-        since_ms = self._standing.since_ms if self._standing.pulse is Pulse.BLIND else None
+        since_ms = self.standing.since_ms if self.standing.pulse is Pulse.BLIND else None
         self._failures += 1
-        self._standing = Standing(Pulse.BLIND, self._standing.at_ms, since_ms or now_ms(), text)
+        self.standing = Standing(Pulse.BLIND, self.standing.at_ms, since_ms or now_ms(), text)
         return self._wait()
 
     def _wait(self) -> float:
-        self._teller.tell(self._standing, self.streams, self._covered_ms)
+        self._teller.tell(self.standing, self.streams, self._covered_ms)
         if self._is_due("save", SAVE_S):
             self._save()
         shortest, longest = PATIENCE_S
@@ -245,12 +244,12 @@ class SourceFollower:
         self._teller.recount(self.streams)
 
     def _note(self, kind: EventKind, text: str) -> None:
-        at_ms = int(now_ms() + self._offset_ms)
+        at_ms = int(self._server_ms() if self._server[0] else now_ms())
         told = Text(show_controls(text)[:500], len(text)) if text else None
         self._about.append(Event(QueueRef(self.name, b"", b""), f"{at_ms}-0", kind, text=told))
 
     def _save(self) -> None:
-        store.save(self.lease, list(self.streams.values()), self._about, self._standing, covered_ms=self._covered_ms)
+        store.save(self.lease, list(self.streams.values()), self._about, self.standing, covered_ms=self._covered_ms)
         self._about.clear()
 
     def _tell_strange(self, stream: Stream, number: int, sample: str) -> None:
@@ -259,6 +258,14 @@ class SourceFollower:
             logger.warning(
                 "%s: %s holds entries that make no sense, for example %s", self.name, stream.ref.label, sample
             )
+
+    def _look_at_clock(self) -> None:
+        # Our own wall clock may be set while we run; the time that has passed is known all the same.
+        self._server = (self._reader.server_ms(), time.monotonic())
+
+    def _server_ms(self) -> float:
+        at_ms, seen = self._server
+        return at_ms + 1000 * (time.monotonic() - seen)
 
     def _is_due(self, what: str, every_s: float) -> bool:
         now = time.monotonic()

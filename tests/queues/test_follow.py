@@ -275,7 +275,7 @@ def test_an_outage_is_told_and_kept_and_ends_without_a_gap(valkey: redis.Redis, 
     valkey.config_set("maxclients", 1)
     try:
         step(one)
-        assert one._standing.pulse is Pulse.BLIND
+        assert one.standing.pulse is Pulse.BLIND
         assert standings(["main"])["main"].pulse is Pulse.BLIND
         add(valkey, "shop", "completed", "jobId", "2")
     finally:
