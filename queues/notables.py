@@ -24,30 +24,32 @@ def of(ref: QueueRef, most: int = 50, before: int | None = None) -> Sequence[Eve
     (it went down, it answers again) carry `ref` like the others.
     """
     earlier = Q() if before is None else Q(at_ms__lt=before)
-    ours = Notable.objects.filter(earlier, queue__source__name=ref.source, queue__slug=ref.slug)
-    # By the key and not by the name: the index that holds both is then the one to take.
-    of_source = Notable.objects.filter(earlier, queue=None, source__in=Source.objects.filter(name=ref.source))
-    rows = [*ours.order_by("-id")[:most], *of_source.order_by("-id")[:most]]
-    rows.sort(key=lambda row: (row.until_ms or row.at_ms, row.pk), reverse=True)
-    return [_event(ref, row) for row in rows[:most]]
+    return _newest(ref, earlier, most)
 
 
 def gaps(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
-    """The stretches of which events were lost that reach into the last `within_ms`, oldest first. One query."""
+    """The stretches of which events were lost that reach into the last `within_ms`, oldest first. Two queries."""
     return [event for event in breaks(ref, within_ms) if event.kind is EventKind.GAP]
 
 
 def breaks(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
     """What the follower had to say itself of a queue in the last `within_ms`: gaps, what it left out, outages.
 
-    Oldest first, the newest hundred. One query.
+    Oldest first, the newest hundred. Two queries.
     """
-    here = Q(queue__slug=ref.slug) | Q(queue=None)
     since = now_ms() - within_ms
-    rows = Notable.objects.filter(here, source__name=ref.source, kind__in=OURS)
     # A gap is as old as its end.
-    recent = rows.filter(Q(until_ms__gte=since) | Q(until_ms=None, at_ms__gte=since)).order_by("-id")[:100]
-    return [_event(ref, row) for row in reversed(recent)]
+    recent = Q(until_ms__gte=since) | Q(until_ms=None, at_ms__gte=since)
+    return _newest(ref, recent & Q(kind__in=OURS), 100)[::-1]
+
+
+def _newest(ref: QueueRef, which: Q, most: int) -> Sequence[Event]:
+    """Apart for the queue and its source: no database finds both at once without reading all that the source has."""
+    ours = Notable.objects.filter(which, queue__source__name=ref.source, queue__slug=ref.slug)
+    of_source = Notable.objects.filter(which, queue=None, source__in=Source.objects.filter(name=ref.source))
+    rows = [*ours.order_by("-id")[:most], *of_source.order_by("-id")[:most]]
+    rows.sort(key=lambda row: (row.until_ms or row.at_ms, row.pk), reverse=True)
+    return [_event(ref, row) for row in rows[:most]]
 
 
 def _event(ref: QueueRef, row: Notable) -> Event:
