@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import importlib.util
 import os
 import platform
 import sys
@@ -12,7 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-NAMES = ("counts", "overview", "lists", "jobs", "commands", "discovery", "processes")
+NAMES = ("counts", "overview", "lists", "jobs", "commands", "discovery", "processes", "live")
+OWN_SERVERS = {"processes", "live"}  # what does not use the server that all others share
 
 
 def main() -> int:
@@ -28,12 +30,12 @@ def main() -> int:
 
     print(f"{_machine()}; {chosen.rounds} rounds, seeds times {chosen.scale:g}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="mirante-bench-") as folder:
-        stage = Stage(Path(folder), scale=chosen.scale, rounds=chosen.rounds)
+        stage = Stage(Path(folder), scale=chosen.scale, rounds=chosen.rounds, seconds=chosen.seconds)
         try:
             for name in chosen.names or NAMES:
                 for table in importlib.import_module(f"bench.{name}").run(stage):
                     print(markdown(table), flush=True)
-            if set(chosen.names or NAMES) - {"processes"}:
+            if set(chosen.names or NAMES) - OWN_SERVERS:
                 print(markdown(stage.scripts.table()))
         finally:
             stage.close()
@@ -47,6 +49,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="say what there is")
     parser.add_argument("--scale", type=float, default=1.0, help="make the seeds this many times as large (0.01)")
     parser.add_argument("--rounds", type=int, default=25, help="how often each thing is done (25)")
+    parser.add_argument("--seconds", type=float, help="how long the main part of `live` takes (60)")
     return parser.parse_args()
 
 
@@ -72,7 +75,10 @@ def _machine() -> str:
 
 def _doc(name: str) -> str:
     """The first line of what the bench says it does, without setting Django up."""
-    text = (Path(__file__).parent / f"{name}.py").read_text()
+    spec = importlib.util.find_spec(f"bench.{name}")
+    assert spec
+    assert spec.origin
+    text = Path(spec.origin).read_text()
     return text.split("def run(", 1)[1].split('"""')[1]
 
 

@@ -50,7 +50,7 @@ class World:
 class Web:
     """A web process as in production, and one kept connection to it."""
 
-    def __init__(self, world: World, cookie: str, folder: Path) -> None:
+    def __init__(self, world: World, cookie: str, folder: Path, app: str) -> None:
         self._cookie = cookie
         with socket.socket() as listening, (folder / f"web-{world.config.name}.log").open("wb") as log:
             listening.bind(("127.0.0.1", 0))
@@ -62,7 +62,7 @@ class Web:
                 env={
                     **os.environ,
                     "DJANGO_SETTINGS_MODULE": "dashboard.settings",
-                    "APP_REDIS_URL": world.config.url.rpartition("/")[0] + "/0",
+                    "APP_REDIS_URL": app or world.config.url.rpartition("/")[0] + "/0",
                     "MIRANTE_SOURCES": f"{world.config.name}={world.config.url}",
                 },
                 cwd=settings.BASE_DIR,
@@ -109,8 +109,8 @@ class Web:
 class Stage:
     """Everything that a bench asks for, made when first asked for. `scale` makes the seeds smaller."""
 
-    def __init__(self, folder: Path, *, scale: float, rounds: int) -> None:
-        self.folder, self.scale, self.rounds = folder, scale, rounds
+    def __init__(self, folder: Path, *, scale: float, rounds: int, seconds: float | None = None) -> None:
+        self.folder, self.scale, self.rounds, self.seconds = folder, scale, rounds, seconds
         self._closing = contextlib.ExitStack()
 
     def close(self) -> None:
@@ -164,11 +164,15 @@ class Stage:
             raise RuntimeError(f"{path}: {answer.status_code}")
         return bytes(answer.content)
 
+    @property
+    def cookie(self) -> str:
+        """What a browser of the reader sends."""
+        return f"{settings.SESSION_COOKIE_NAME}={self.reader.cookies[settings.SESSION_COOKIE_NAME].value}"
+
     @contextlib.contextmanager
-    def web(self, world: World) -> Iterator[Web]:
-        """A web process that watches this world, for the time of a bench."""
-        cookie = f"{settings.SESSION_COOKIE_NAME}={self.reader.cookies[settings.SESSION_COOKIE_NAME].value}"
-        web = Web(world, cookie, self.folder)
+    def web(self, world: World, app: str = "") -> Iterator[Web]:
+        """A web process that watches this world, for the time of a bench. `app` is its own server, if another."""
+        web = Web(world, self.cookie, self.folder, app)
         try:
             yield web
         finally:

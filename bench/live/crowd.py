@@ -1,0 +1,89 @@
+"""Many pages of one queue: whether all of them end with what is true."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bench.live import load, watchers
+from bench.live.load import Load, Plan
+from bench.live.marks import Marks
+from bench.live.meters import Usage, measured
+from bench.live.product import CROWDED, Product
+from bench.live.watchers import Watcher, watching
+from queues.registry import backend
+from queues.types import QueueRef, State
+
+ENDS_WITHIN_S = 30.0
+LIVE_COUNTS = (State.WAITING, State.ACTIVE, State.COMPLETED, State.FAILED)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What became of the sockets. `last_s` is from the last event until all had the final state."""
+
+    sockets: int = 0
+    opened_s: float = 0
+    right: int = 0
+    last_s: float | None = None
+    delays: Sequence[float] = ()
+    missed: int = 0
+    rate: float = 0
+    usage: Usage = field(default_factory=Usage)
+    ended: Sequence[str] = ()
+
+
+async def crowd(product: Product, size: Load) -> Crowd:
+    """Load on one queue while all sockets watch it, then a last mark, then time for all to show it."""
+    ref = product.world.queue(CROWDED)
+    made = Marks(product.world.client, [ref])
+    pages = [watchers.queue(ref) for _ in range(size.crowd)]
+    plan = Plan(product.port, 0, [CROWDED.decode()], size.crowd_rate)
+    began = time.monotonic()
+    async with watching(pages, product.web.port, product.cookie):
+        opened = time.monotonic() - began
+        processes = {"web": product.web.process.pid, "follower": product.follower.pid}
+        with measured(processes) as usage, load.generator(plan) as writing:
+            beat = asyncio.create_task(asyncio.to_thread(made.run))
+            await asyncio.sleep(size.crowd_s)
+            made.end()
+            await beat
+            told = await asyncio.to_thread(writing.end)
+        made.make()
+        last = time.monotonic()
+        took = await _all_right(pages, made, ref, last)
+    delays, missed = watchers.delays(pages, made, 0)
+    truth = _truth(ref)
+    right = sum(_shows(page, made, truth) for page in pages)
+    ended = [page.ended for page in pages if page.ended]
+    return Crowd(len(pages), opened, right, took, delays, missed, told["events"] / told["seconds"], usage, ended)
+
+
+async def _all_right(pages: Sequence[Watcher], made: Marks, ref: QueueRef, since: float) -> float | None:
+    """Seconds until all showed the truth; None when they do not within the time."""
+    truth = await asyncio.to_thread(_truth, ref)
+    while time.monotonic() < since + ENDS_WITHIN_S:
+        if all(_shows(page, made, truth) for page in pages):
+            return time.monotonic() - since
+        await asyncio.sleep(0.05)
+    return None
+
+
+def _truth(ref: QueueRef) -> Mapping[str, int | None]:
+    """What the server holds, as the page's tabs count it."""
+    counts = backend(ref.source).counts([ref])[ref]
+    return {f"tab-{state}": counts[state] for state in LIVE_COUNTS}
+
+
+def _shows(page: Watcher, made: Marks, truth: Mapping[str, int | None]) -> bool:
+    """Whether the last mark is in its feed and every number that it was sent is right."""
+    found = {name: _count(page.parts.get(name, "")) for name in truth}
+    return len(made.at) - 1 in page.shown and found == truth
+
+
+def _count(part: str) -> int | None:
+    found = re.search(r'data-count="(\d+)"', part)
+    return int(found[1]) if found else None
