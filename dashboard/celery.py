@@ -34,6 +34,7 @@ app.conf.update(settings.CELERY)
 app.conf.beat_schedule = {
     "scan-sources": {"task": "queues.tasks.scan_sources", "schedule": 30.0, "options": {"expires": 30}},
     "read-sources": {"task": "queues.tasks.read_sources", "schedule": 10.0, "options": {"expires": 10}},
+    "forget-old-events": {"task": "queues.tasks.forget_old_events", "schedule": 60.0, "options": {"expires": 60}},
     "clear-sessions": {"task": "dashboard.tasks.clear_sessions", "schedule": 86400.0, "options": {"expires": 3600}},
 }
 app.autodiscover_tasks(["queues", "dashboard"])

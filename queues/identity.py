@@ -6,7 +6,7 @@ import logging
 
 from django.db import transaction
 
-from queues.models import Queue, Snapshot, Source
+from queues.models import Following, Notable, Queue, Snapshot, Source, Stream
 from queues.registry import backend, configured
 
 logger = logging.getLogger(__name__)
@@ -34,6 +34,10 @@ def recognise() -> None:
 def _forget(source: Source) -> None:
     Queue.objects.filter(source=source, pinned=False).delete()
     Snapshot.objects.filter(source=source).delete()
+    # A pinned queue has another stream there.
+    Stream.objects.filter(queue__source=source).delete()
+    Notable.objects.filter(source=source).delete()
+    Following.objects.filter(source=source).update(covered_ms=0, strange=0)
     kept = {"pk", "id", "name", "address"}
     fresh = Source()
     Source.objects.filter(pk=source.pk).update(

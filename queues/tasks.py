@@ -1,4 +1,4 @@
-"""What runs in the background, each a thin call: beat starts `read_sources` and `scan_sources`.
+"""What runs in the background, each a thin call: beat starts `read_sources`, `scan_sources` and `forget_old_events`.
 
 A task that was not started in time is worth nothing, so each expires; all may run twice at once. None
 has a time limit of Celery's, which a pool of threads could not keep: what they do is bounded in itself,
@@ -13,11 +13,12 @@ from celery import Task, current_app, shared_task
 from kombu import Producer
 from kombu.exceptions import OperationalError
 
-from queues import cost, discovery, readings
+from queues import cost, discovery, readings, retention
 from queues.errors import NotFound
 from queues.registry import configured
 
 READ_EVERY_S = 10
+FORGET_EVERY_S = 60
 SCAN_LOOK_EVERY_S = 30
 # A page waits for this. Without limits a broker that swallows packets is waited for until the system gives up.
 PATIENCE = {"max_retries": 1, "interval_start": 0.1, "socket_connect_timeout": 2, "socket_timeout": 2}
@@ -58,6 +59,12 @@ def scan_source(name: str) -> None:
     discovery.scan(name)
     cost.report()
     scan_sources()
+
+
+@shared_task(ignore_result=True, expires=FORGET_EVERY_S)
+def forget_old_events() -> None:
+    """Delete kept events that are too old."""
+    retention.forget_old_events()
 
 
 def request_scan(name: str) -> bool:

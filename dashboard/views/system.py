@@ -15,8 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import requires, safe_next
 from dashboard.http import page
-from queues import cost, discovery, outages, readings, tasks
+from queues import cost, discovery, followed, outages, readings, tasks
 from queues.errors import QueueError
+from queues.followed import Followed
 from queues.readings import SourceStatus
 from queues.registry import backend, configured
 from queues.sources import ask_all
@@ -33,6 +34,7 @@ class SourceView:
     health_at: datetime | None
     error: QueueError | None
     commands_per_second: float | None
+    followed: Followed
 
     @property
     def live(self) -> bool:
@@ -50,8 +52,12 @@ def system(request: HttpRequest) -> HttpResponse:
     names = [config.name for config in configured()]
     answers = ask_all(names, lambda reader: reader.health())
     rates = cost.commands_per_second(names)
+    details = followed.details(names)
     context = {
-        "sources": [_view(status, answers[status.name], rates[status.name]) for status in readings.status()],
+        "sources": [
+            _view(status, answers[status.name], rates[status.name], details[status.name])
+            for status in readings.status()
+        ],
         "database": connection.vendor,
         "database_offset_ms": _database_offset_ms(),
         "read_at": timezone.now(),
@@ -59,13 +65,13 @@ def system(request: HttpRequest) -> HttpResponse:
     return page(request, "system/system.html", context)
 
 
-def _view(status: SourceStatus, answer: Health | QueueError, rate: float | None) -> SourceView:
+def _view(status: SourceStatus, answer: Health | QueueError, rate: float | None, details: Followed) -> SourceView:
     address = backend(status.name).address
     if isinstance(answer, Health):
         refusal = QueueError(status.error) if status.error and status.down_since is None else None
-        return SourceView(status, address, answer, timezone.now(), refusal, rate)
+        return SourceView(status, address, answer, timezone.now(), refusal, rate, details)
     health, health_at = readings.health(status.name) or (None, None)
-    return SourceView(status, address, health, health_at, answer, rate)
+    return SourceView(status, address, health, health_at, answer, rate, details)
 
 
 def _database_offset_ms() -> float | None:

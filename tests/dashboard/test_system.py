@@ -14,6 +14,7 @@ from queues.models import Queue, Source
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
+from tests.queues.following import add, follower, know, step
 from tests.seed import seed_queue
 from tests.valkey import StartRedis, free_port
 
@@ -26,6 +27,16 @@ def test_each_source_is_described(source: SourceConfig, valkey: redis.Redis) -> 
     text = Page(as_role("viewer").get("/system/")).text
     for word in ("Valkey", "standalone", "noeviction", "Clock against ours", "Clients", "Keys", "Last scan"):
         assert word in text
+
+
+def test_how_following_goes_is_told(source: SourceConfig, valkey: redis.Redis) -> None:
+    assert "Nobody follows its events yet." in Page(as_role("viewer").get("/system/")).text
+    know(b"shop")
+    add(valkey, "shop", "completed", "jobId", "1")
+    step(follower())
+    text = Page(as_role("viewer").get("/system/")).text
+    assert "Events live" in text
+    assert "1 stream" in text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 
 from queues import discovery, identity, readings, registry
-from queues.models import Queue, Snapshot, Source
+from queues.models import Notable, Queue, Snapshot, Source, Stream
 from tests.seed import seed_queue
 from tests.valkey import Server, StartRedis
 
@@ -55,3 +55,17 @@ def test_the_same_server_keeps_what_is_known(start_redis: StartRedis, settings: 
     assert Queue.objects.get().slug == "mail"
     assert Snapshot.objects.exists()
     assert Source.objects.get().address == registry.backend("main").address
+
+
+def test_what_was_followed_of_another_server_is_forgotten_also_for_pinned_queues(
+    start_redis: StartRedis, settings: LazySettings
+) -> None:
+    source = Source.objects.create(name="main")
+    watch(start_redis(), settings)
+    queue = Queue.objects.create(source=source, slug="kept", pinned=True)
+    Stream.objects.create(queue=queue, last_id="1-1")
+    Notable.objects.create(source=source, queue=queue, event_id="1-1", at_ms=1, kind="failed")
+    watch(start_redis(), settings)
+    assert Queue.objects.filter(slug="kept").exists()
+    assert not Stream.objects.exists()
+    assert not Notable.objects.exists()
