@@ -143,7 +143,7 @@ def test_a_service_starts_something_that_exists_with_settings_that_exist(service
 
 def test_the_composition_holds_together() -> None:
     services, secrets = COMPOSE["services"], COMPOSE["secrets"]
-    assert {"web", "worker", "beat", "redis", "postgres"} <= set(services)
+    assert {"web", "worker", "beat", "follow", "redis", "postgres"} <= set(services)
     for name, service in services.items():
         assert set(service.get("depends_on", ())) <= set(services), name
         assert set(service.get("secrets", ())) <= set(secrets), name

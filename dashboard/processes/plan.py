@@ -43,6 +43,7 @@ class Plan:
             # Celery's hints on Ctrl-C are not for whoever stops all by one.
             replace(worker, shows=lambda line: not line.startswith("worker: ")),
             self._program("beat", (*_CELERY, "beat")),
+            self._program("follow", (sys.executable, "manage.py", "follow")),
         ]
 
     def demo_traffic(self, *, asked: bool) -> Program:

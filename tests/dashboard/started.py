@@ -17,7 +17,7 @@ import redis
 from django.conf import settings
 
 PATIENCE = 180.0
-FAMILY = {"manage.py", "valkey-server", "daphne", "worker", "beat"}
+FAMILY = {"manage.py", "valkey-server", "daphne", "worker", "beat", "follow"}
 
 
 def clean_environment(var_dir: Path) -> dict[str, str]:
@@ -134,8 +134,8 @@ def _what(process: psutil.Process) -> str:
         words = " ".join(process.cmdline())
     except psutil.Error:
         return "ended"
-    kinds = ("demo_traffic", "manage.py", "valkey-server", "redis-server", "daphne", " worker", " beat")
-    return next((kind.strip() for kind in kinds if kind in words), words)
+    kinds = ("demo_traffic", "manage.py follow", "manage.py", "valkey-server", "redis-server", "daphne", " worker", " beat")
+    return next((kind.removeprefix("manage.py ").strip() for kind in kinds if kind in words), words)
 
 
 def get(url: str, **headers: str) -> tuple[int, str, dict[str, str]]:

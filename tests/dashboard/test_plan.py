@@ -59,6 +59,7 @@ def test_each_process_is_told_the_secrets_that_it_needs_and_no_others(told: Mapp
         "web": ours,
         "worker": ours,
         "beat": ours,
+        "follow": ours,
         "demo": {"SECRET_KEY"},
     }
     assert told["demo"]["SECRET_KEY"] != told["web"]["SECRET_KEY"]

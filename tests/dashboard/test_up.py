@@ -154,7 +154,7 @@ def test_a_child_that_is_killed_comes_back_with_its_data_until_it_happens_too_of
     mark = len(up.lines)
     for name in sorted(FAMILY - {"manage.py"}):
         before[name].kill()
-    for name in ("valkey", "web", "worker", "beat"):
+    for name in ("valkey", "web", "worker", "beat", "follow"):
         up.wait_for(rf"{name} was ended by SIGKILL: starting it again in 0.5 s", after=mark)
 
     def back() -> bool:
