@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha1
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard import words
 from queues import payload, stack
+from queues.events import Event
 from queues.options import in_words
 from queues.payload import Shown
-from queues.quantities import UNKNOWN, duration, number, size
+from queues.quantities import UNKNOWN, number, size
 from queues.text import text
 from queues.timeline import Timeline, timeline
 from queues.types import Body, Job, LogPage, Relative, State, Text
@@ -43,6 +45,22 @@ def fitted_logs(page: LogPage, room: int) -> LogPage:
     return replace(page, lines=[payload.fitted(line, most) for line in page.lines])
 
 
+def log_context(page: LogPage) -> dict[str, object]:
+    """What the templates of a log ask for. The page that ends with the newest line is the one that can grow."""
+    rows = list(enumerate(page.lines, start=page.first))
+    return {"logs": page, "rows": rows, "tail": page.last >= page.total}
+
+
+def version(job: Job) -> str:
+    """Stands for what a page shows of a job's bodies: when it differs, a page that was read before is out of date."""
+    bodies = (job.data, job.returnvalue, job.reason, *job.stacks[:1], job.stacks_raw)
+    told = [str(job.row.finished_ms), str(job.stack_count), *(str(body.size if body else None) for body in bodies)]
+    digest = sha1("/".join(told).encode(), usedforsecurity=False)
+    for body in bodies:
+        digest.update(body.raw if body else b"")
+    return digest.hexdigest()[:12]
+
+
 @dataclass(frozen=True, slots=True)
 class StackView:
     """One stored stack trace. `same` is true when it equals the one above it."""
@@ -55,10 +73,14 @@ class StackView:
 
 
 class JobView:
-    """What the templates of a job's page ask for; each part is made once, when it is asked for."""
+    """What the templates of a job's page ask for; each part is made once, when it is asked for.
 
-    def __init__(self, job: Job, now_ms: float) -> None:
+    `seen` are events of the job that were seen while it was watched, or kept, oldest first.
+    """
+
+    def __init__(self, job: Job, now_ms: float, seen: Sequence[Event] = ()) -> None:
         self.job = job
+        self._seen = seen
         self._bodies = BODIES
         self._family = FAMILY
         self.row = job.row
@@ -94,10 +116,6 @@ class JobView:
     def ended_ms(self) -> int | None:
         return self.row.finished_ms if self.state in (State.FAILED, State.COMPLETED) else None
 
-    @property
-    def age_ms(self) -> float:
-        return max(0.0, self.now_ms - (self.ended_ms or self.now_ms))
-
     @cached_property
     def summary(self) -> str:
         """A sentence that explains what the state alone does not."""
@@ -121,8 +139,12 @@ class JobView:
         return notes
 
     @cached_property
+    def version(self) -> str:
+        return version(self.job)
+
+    @cached_property
     def timeline(self) -> Timeline:
-        return timeline(self.job, self.now_ms)
+        return timeline(self.job, self.now_ms, self._seen)
 
     def _shown(self, body: Body | None, most: int = BODY) -> Shown | None:
         """A body within the room that is left for bodies."""
@@ -198,9 +220,7 @@ class JobView:
     def _lock(self) -> str:
         if self.state is not State.ACTIVE:
             return ""
-        if self.job.lock_ttl_ms is None:
-            return _("none")
-        return _("for %(span)s more") % {"span": duration(self.job.lock_ttl_ms)}
+        return _("none") if self.job.lock_ttl_ms is None else _("held")
 
     @cached_property
     def children(self) -> list[tuple[str, Sequence[Relative], int]]:

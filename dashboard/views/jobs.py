@@ -9,29 +9,34 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import record, requires
 from dashboard.http import page
-from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs
-from queues import outages
+from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, log_context
+from dashboard.live.job_feed import happened
+from queues import outages, witnessed
 from queues.errors import BadInput
 from queues.names import visible
 from queues.quantities import now_ms
-from queues.types import JobRef, QueueRef
+from queues.types import JobRef, LogPage, QueueRef
 
 
 @require_safe
 def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
     """Everything about one job."""
     ref = JobRef(QueueRef.from_slug(source, queue), job)
+    kept = witnessed.of_job(ref)
+    after = witnessed.last_id(ref.queue)
     with outages.watched(source) as reader:
         found = reader.job(ref)
-        logs = fitted_logs(reader.logs(ref), LOGS) if found.logs_count else None
+        logs = reader.logs(ref) if found.logs_count else LogPage((), 1, 0)
     context = {
         "ref": ref,
         "queue": ref.queue,
         "source": source,
         "job": found,
-        "view": JobView(found, now_ms()),
-        "logs": logs,
-        "read_at": timezone.now(),
+        "view": JobView(found, now_ms(), kept),
+        "happened": happened(kept, found),
+        "after": after,
+        **log_context(fitted_logs(logs, LOGS)),
+        **_read_now(),
     }
     return page(request, "jobs/job.html", context)
 
@@ -45,7 +50,7 @@ def logs(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespo
         raise BadInput(_("“first” is the number of a log line, from 1."))
     with outages.watched(source) as reader:
         lines = fitted_logs(reader.logs(ref, first=max(1, int(first)) if first else None), LOGS_ALONE)
-    context = {"ref": ref, "queue": ref.queue, "source": source, "logs": lines, "read_at": timezone.now()}
+    context = {"ref": ref, "queue": ref.queue, "source": source, **log_context(lines), **_read_now()}
     return page(request, "jobs/logs.html", context, fragments=("logs",))
 
 
@@ -60,6 +65,11 @@ def field(request: HttpRequest, source: str, queue: str, job: bytes, field: byte
     response = HttpResponse(raw, content_type="application/octet-stream")
     response.headers["Content-Disposition"] = f'attachment; filename="{_filename(ref, field)}"'
     return response
+
+
+def _read_now() -> dict[str, object]:
+    now = timezone.now()
+    return {"read_at": now, "read_ms": int(now.timestamp() * 1000)}
 
 
 def _filename(ref: JobRef, field: bytes) -> str:

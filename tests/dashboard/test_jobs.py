@@ -9,6 +9,7 @@ import pytest
 import redis
 from django.test import Client
 
+from queues.models import Notable, Queue, Source, Stream
 from queues.registry import SourceConfig
 from queues.types import QueueRef
 from tests.dashboard.pages import Page, link
@@ -134,7 +135,8 @@ def test_logs_come_a_hundred_at_a_time_with_their_numbers(viewer: Client, mail: 
     put(valkey, mail)
     valkey.rpush("bull:mail:7:logs", *(f"line <{n}>\x1b[31m" for n in range(1, 251)))
     page = Page(viewer.get("/queues/main/mail/jobs/7/"))
-    assert "lines 201 to 250 of 250" in page.text or "lines 151 to 250 of 250" in page.text
+    assert "250 lines (from line 201 on)" in page.text
+    assert [node.attrs["value"] for node in page.all("value", tag="li")] == [str(n) for n in range(201, 251)]
     page = Page(
         viewer.get("/queues/main/mail/jobs/7/logs/?first=101", headers={"HX-Request": "true", "HX-Target": "logs"})
     )
@@ -321,3 +323,46 @@ def test_a_body_that_is_too_large_to_preview_says_so_and_can_be_downloaded(mail:
     assert "Download the exact bytes" in page.text
     assert "yyyy" in page.source
     assert len(answer.content) < 600_000
+
+
+def test_what_is_live_on_a_page_is_inert(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, atm=1, failedReason="x", processedOn=5, finishedOn=9, progress="40", stacktrace='["x"]')
+    valkey.rpush("bull:mail:7:logs", "one")
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    parts = {node.attrs["id"]: node for node in page.all("data-part")}
+    assert {"job-state", "job-timeline", "job-progress", "job-changed", "log-total"} <= set(parts)
+    for name, node in parts.items():
+        inside = {child.tag for child in node.children}
+        assert inside.isdisjoint({"a", "button", "input", "select", "textarea", "form", "details", "summary"}), name
+
+
+def test_the_page_says_what_it_watches(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, b"a b")
+    (live,) = Page(viewer.get("/queues/main/mail/jobs/~YSBi/")).all("id", "live")
+    asked = {name: live.attrs[f"data-{name}"] for name in ("page", "sources", "queue", "job", "after")}
+    assert asked == {"page": "job", "sources": "main", "queue": "mail", "job": "~YSBi", "after": ""}
+    assert abs(int(live.attrs["data-read"]) - time.time() * 1000) < 60_000
+
+
+def test_what_was_kept_of_a_job_opens_its_page(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail, state="active", timestamp=1_000, processedOn=90_000, ats=2)
+    queue = Queue.objects.create(source=Source.objects.create(name="main"), slug="mail")
+    told = {"source": queue.source, "queue": queue, "at_ms": 60_000, "event_id": "60000-0"}
+    Notable.objects.create(**told, kind="stalled", job="7")
+    Notable.objects.create(**told, kind="failed", job="8", text="of another job")
+    Stream.objects.create(queue=queue, last_id="77-1")
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    (feed,) = page.all("id", "feed")
+    assert "stalled, lock lost" in feed.text
+    assert "of another job" not in page.text
+    (timeline,) = page.all("id", "job-timeline")
+    assert "Stalled" in timeline.text
+    assert page.all("id", "live")[0].attrs["data-after"] == "77-1"
+
+
+def test_only_the_end_of_a_log_can_grow(viewer: Client, mail: QueueRef, valkey: redis.Redis) -> None:
+    put(valkey, mail)
+    assert Page(viewer.get("/queues/main/mail/jobs/7/")).all("id", "log-lines")
+    valkey.rpush("bull:mail:7:logs", *(f"line {n}" for n in range(1, 251)))
+    assert not Page(viewer.get("/queues/main/mail/jobs/7/logs/?first=101")).all("id", "log-lines")
+    assert Page(viewer.get("/queues/main/mail/jobs/7/logs/?first=151")).all("id", "log-lines")
