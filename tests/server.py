@@ -19,6 +19,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from queues.models import Following
 from tests.valkey import Server as Valkey
 
 STARTS_WITHIN = 60.0
@@ -72,6 +73,41 @@ def start_server(transactional_db: None) -> Iterator[StartServer]:
     yield start
     for context in running:
         context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def start_follower(transactional_db: None) -> Iterator[Callable[[Mapping[str, str]], subprocess.Popen[bytes]]]:
+    """Starts `manage.py follow` with variables of its own, and stops it before the tables are emptied."""
+    running: list[subprocess.Popen[bytes]] = []
+    with tempfile.TemporaryFile() as log:
+
+        def start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+            command = [sys.executable, "manage.py", "follow"]
+            where = {"cwd": settings.BASE_DIR, "env": _environment(environment)}
+            running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **where))
+            return running[-1]
+
+        yield start
+        for process in running:
+            _stop(process)
+        log.seek(0)
+        print(log.read().decode(errors="replace"))
+
+
+@pytest.fixture
+def follower(
+    live: Server,
+    live_environment: dict[str, str],
+    start_follower: Callable[[Mapping[str, str]], subprocess.Popen[bytes]],
+) -> subprocess.Popen[bytes]:
+    """The follower beside `live`, at work."""
+    process = start_follower(live_environment)
+    deadline = time.monotonic() + STARTS_WITHIN
+    while not Following.objects.filter(pulse="live").exists():
+        assert time.monotonic() < deadline, "the follower does not follow"
+        assert process.poll() is None, "the follower has ended"
+        time.sleep(0.05)
+    return process
 
 
 @contextmanager
