@@ -111,7 +111,7 @@ def entry(seen: Seen) -> SafeString:
     if event.by_stall:
         css, glyph = "s-failed", "warn"
     return format_html(
-        '<li data-kind="{}" data-event="{}">{}<span class="st {}">{}<span class="vh">{}</span></span>'
+        '<li data-kind="{}" data-event="{}">{} <span class="st {}">{}<span class="vh">{}</span></span> '
         '<span>{}<span class="mute">{}</span></span></li>',
         kind(seen),
         event.id,

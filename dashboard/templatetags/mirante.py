@@ -114,9 +114,9 @@ def _moment_text(at: datetime, style: str) -> str:
 
 
 @register.simple_tag
-def since(when: float | datetime | None) -> str:
+def since(when: float | datetime | str | None) -> str:
     """The time from `when` to now, in words: 4 min 33 s."""
-    if when is None:
+    if when is None or isinstance(when, str):  # "" is what a template hands over for what is not there
         return UNKNOWN
     ms = when.timestamp() * 1000 if isinstance(when, datetime) else when
     return duration(now_ms() - ms, whole=True)
