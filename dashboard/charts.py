@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -31,3 +32,76 @@ def bar(parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str
     # One call for all parts: there is a bar in each of the hundred rows of a page.
     svg = f'<svg class="sbar {{}}" role="img" aria-label="{{}}">{base}{rects}</svg>'
     return format_html(svg, css, label, *(value for part in drawn for value in part))
+
+
+# A sparkline is 20 px high and as wide as its cell. Inside, a minute is two units wide and a pixel two units high;
+# numbers stand between 3 px below the upper edge and the ground.
+_TOP, _GROUND, _HEIGHT = 6, 34, 40
+_LEAST_MARK = 4  # units: what failed is seen also beside thousands that did not
+_HATCH = '<rect x="{:.1f}%" y="3" width="{:.1f}%" height="14" fill="url(#p-unknown)"/>'
+
+
+def spark(finished: Sequence[int | None], failed: Sequence[int | None], label: str) -> SafeString:
+    """A line of `finished` by minute over marks of `failed`, on one scale; None is unknown and hatched.
+
+    `label` is its text alternative, and its title under a pointer. The page holds the pattern `p-unknown`
+    (`components/glyphs.html`).
+    """
+    width = max(2 * len(finished), 1)
+    most = max((number for number in (*finished, *failed) if number), default=1)
+    ys = [None if number is None else round(_GROUND - (_GROUND - _TOP) * number / most) for number in finished]
+    gaps = [
+        _HATCH.format(200 * first / width, 200 * (last + 1 - first) / width)
+        for first, last, known in _stretches(ys)
+        if not known
+    ]
+    marks = _marks(failed, most)
+    drawn = f'<path class="ln thin k-failed" d="{marks}"/>' if marks else ""
+    if line := _line(ys):
+        drawn = f'<path class="ln k-ink2" d="{line}"/>{drawn}'
+    dot = f'<circle class="f-ink" cx="100%" cy="{ys[-1] / 2}" r="1.9"/>' if ys and ys[-1] is not None else ""
+    return format_html(_frame("".join(gaps), width, drawn, dot), label)
+
+
+def _frame(gaps: str, width: int, drawn: str, dot: str) -> str:
+    """The whole with a place for its label. Everything in it but the label is made of our own numbers."""
+    ground = _GROUND / 2 + 0.5
+    return (
+        '<svg class="spark" role="img"><title>{}</title>'
+        f'<line class="gl" x2="100%" y1="{ground}" y2="{ground}"/>{gaps}'
+        f'<svg width="100%" height="20" viewBox="0 0 {width} {_HEIGHT}" preserveAspectRatio="none">{drawn}</svg>{dot}'
+        "</svg>"
+    )
+
+
+def _stretches(ys: Sequence[int | None]) -> Iterator[tuple[int, int, bool]]:
+    """First and last minute of each stretch that is known or unknown throughout."""
+    at = 0
+    for known, members in groupby(ys, key=lambda y: y is not None):
+        length = len(list(members))
+        yield at, at + length - 1, known
+        at += length
+
+
+def _line(ys: Sequence[int | None]) -> str:
+    """A path through the middles of the known minutes; points between two of the same height are left out."""
+    path = []
+    for first, last, known in _stretches(ys):
+        if not known:
+            continue
+        path.append(f"M{2 * first} {ys[first]}")
+        path += [
+            f"L{2 * at + 1} {ys[at]}"
+            for at in range(first, last + 1)
+            if at in (first, last) or not ys[at - 1] == ys[at] == ys[at + 1]
+        ]
+        path.append(f"H{2 * last + 2}")
+    return "".join(path)
+
+
+def _marks(failed: Sequence[int | None], most: int) -> str:
+    return "".join(
+        f"M{2 * at + 1} {_GROUND}v-{max(_LEAST_MARK, round((_GROUND - _TOP) * number / most))}"
+        for at, number in enumerate(failed)
+        if number
+    )

@@ -1,4 +1,4 @@
-"""Which queues need eyes, and why, judged from what their keys tell at one moment. Pure functions."""
+"""Which queues need eyes, and why, judged from their keys at one moment and from the last minutes. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from heapq import nsmallest
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from queues.events import EventKind
 from queues.facts import Fact, Level, Why
+from queues.history import KINDS, History
 from queues.quantities import number, spelled
 from queues.readings import QueueReading, SourceReading
 from queues.types import Counts, Oldest, QueueRef, State
 
 OLD_MS = 15 * 60 * 1000  # a job that waits for longer than this needs eyes
 EYES = 3
+URGENT = (Level.CRIT, Level.WARN)  # what needs eyes
+FAILING_MINUTES, FAILING_LEAST, FAILING_SHARE = 5, 5, 0.2
+STALLED_MINUTES = 10
 
 # `-dlq` and the like can mean nothing else; a queue called `x-failed` is one only beside a queue `x`.
 _LETTERS = re.compile(
@@ -28,7 +33,8 @@ _LETTERS = re.compile(
 class Verdict:
     """The judgement of a queue: its facts, gravest first, and its place among others.
 
-    `rank` sorts the most urgent first and does not depend on the clock, so that pages of a sorted list fit together.
+    `rank` sorts the most urgent first and does not change as the clock runs within a minute, so that pages of a
+    sorted list fit together.
     """
 
     level: Level
@@ -60,6 +66,7 @@ class Eye:
     ref: QueueRef
     title: str
     sentence: str
+    facts: tuple[Fact, ...] = ()
 
 
 def dead_letters_of(ref: QueueRef, among: Collection[QueueRef] | None = None) -> QueueRef | None:
@@ -89,10 +96,17 @@ def judge(
     among: Collection[QueueRef] | None = None,
     *,
     gone: bool = False,
+    history: History | None = None,
+    upto: int = 0,
 ) -> Verdict:
     """Judge one queue as it was at `at_ms` (when the counts were read, milliseconds since 1970).
 
-    `workers` is their number, None when nobody knows. `among` is as in `dead_letters_of`.
+    `workers` is their number, None when nobody knows. `among` is as in `dead_letters_of`. `history` counts up to the
+    whole minute `upto` and into the one that runs; None when nothing is known of the last hour.
+
+    A queue fails fast when at least 5 jobs failed in the last 5 minutes and these are at least a fifth of those that
+    finished. It stalls when a job stalled in the last 10 minutes. The last of these minutes is the one that runs, and
+    minutes that are unknown add nothing: both are lower bounds. A paused queue or one of dead letters does neither.
     """
     if gone or (counts is not None and not counts.exists):
         facts = [Fact(Why.GONE, Level.QUIET)]
@@ -101,24 +115,31 @@ def judge(
     elif dead_letters_of(ref, among):
         facts = [*_parked(counts), *_letters(counts), *_odd(counts)]
     else:
-        pressing = [*_parked(counts), *_waiting(counts, workers, at_ms), *_active(counts, workers)]
+        failing, stalled = _lately(history, upto) if history and not counts.paused else ([], [])
+        pressing = [*_parked(counts), *failing, *_waiting(counts, workers, at_ms), *_active(counts, workers), *stalled]
         facts = [*pressing, *_odd(counts), *_known(counts)]
     facts.sort(key=lambda fact: _GRAVITY[fact.level])
     level = facts[0].level if facts else Level.OK
     return Verdict(level, tuple(facts), (_GRAVITY[level], *_place(level, facts, counts)))
 
 
-def judge_reading(reading: QueueReading, at_ms: int, among: Collection[QueueRef] | None = None) -> Verdict:
+def judge_reading(
+    reading: QueueReading,
+    at_ms: int,
+    among: Collection[QueueRef] | None = None,
+    history: History | None = None,
+    upto: int = 0,
+) -> Verdict:
     """`judge` for a queue out of a reading."""
     gone = reading.gone_since is not None
-    return judge(reading.ref, reading.counts, reading.workers, at_ms, among, gone=gone)
+    return judge(reading.ref, reading.counts, reading.workers, at_ms, among, gone=gone, history=history, upto=upto)
 
 
 def needs_eyes(judged: Sequence[tuple[QueueRef, Verdict]], *, most: int = EYES) -> Sequence[Eye]:
     """The most urgent queues, in words."""
-    urgent = ((ref, verdict) for ref, verdict in judged if verdict.level in (Level.CRIT, Level.WARN))
+    urgent = ((ref, verdict) for ref, verdict in judged if verdict.level in URGENT)
     first = nsmallest(most, urgent, key=lambda each: (each[1].rank, each[0].source, each[0].prefix, each[0].name))
-    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences)) for ref, v in first]
+    return [Eye(v.level, ref, f"{ref.label}: {v.title}", " ".join(v.sentences), v.facts) for ref, v in first]
 
 
 def lede(readings: Sequence[SourceReading], judged: Sequence[tuple[QueueRef, Verdict]]) -> str:
@@ -174,7 +195,7 @@ def _unread(unread: Sequence[SourceReading], total: int) -> str:
 
 
 def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
-    eyes = sum(1 for verdict in verdicts if verdict.level in (Level.CRIT, Level.WARN))
+    eyes = sum(1 for verdict in verdicts if verdict.level in URGENT)
     unknown = sum(1 for verdict in verdicts if verdict.level is Level.UNKNOWN)
     failing = sum(1 for verdict in verdicts if verdict.level is Level.QUIET and verdict.holds(Why.FAILED))
     well = len(verdicts) - eyes - unknown - failing
@@ -197,6 +218,10 @@ def _how_many(verdicts: Sequence[Verdict], *, all_read: bool) -> str:
 
 _GRAVITY = {level: number for number, level in enumerate(Level)}
 _LAST = 1 << 62  # after every time that is known
+_FIRST = -1  # before every time
+_COMPLETED, _FAILED, _STALLED = (
+    KINDS.index(kind) for kind in (EventKind.COMPLETED, EventKind.FAILED, EventKind.STALLED)
+)
 
 
 def _parked(counts: Counts) -> list[Fact]:
@@ -212,20 +237,20 @@ def _letters(counts: Counts) -> list[Fact]:
 def _waiting(counts: Counts, workers: int | None, at_ms: int) -> list[Fact]:
     if counts.paused or not counts.backlog:
         return []
-    age, at_least, old = _age(counts.oldest, at_ms) if counts.oldest else (None, False, False)
+    age, at_least, old, since = _age(counts.oldest, at_ms) if counts.oldest else (None, False, False, None)
     if workers == 0:
-        return [Fact(Why.NO_WORKER, Level.CRIT if old else Level.WARN, counts.backlog, age, at_least)]
-    return [Fact(Why.OLD, Level.WARN, counts.backlog, age, at_least)] if old else []
+        return [Fact(Why.NO_WORKER, Level.CRIT if old else Level.WARN, counts.backlog, age, at_least, since)]
+    return [Fact(Why.OLD, Level.WARN, counts.backlog, age, at_least, since)] if old else []
 
 
-def _age(oldest: Oldest, at_ms: int) -> tuple[int, bool, bool]:
-    """Since the creation of the oldest, whether that is a lower bound, and whether something waits for too long.
+def _age(oldest: Oldest, at_ms: int) -> tuple[int, bool, bool, int]:
+    """The age of the oldest, whether that is a lower bound, whether something waits for too long, and since when.
 
     The last is told by jobs that have waited ever since alone: one that was replayed pages nobody by its creation.
     """
     since = oldest.created_ms if oldest.since_ms is None else oldest.since_ms
     age = max(at_ms - since, 0)
-    return age, oldest.at_least or since != oldest.created_ms, oldest.since_ms is not None and age > OLD_MS
+    return age, oldest.at_least or since != oldest.created_ms, oldest.since_ms is not None and age > OLD_MS, since
 
 
 def _active(counts: Counts, workers: int | None) -> list[Fact]:
@@ -233,6 +258,24 @@ def _active(counts: Counts, workers: int | None) -> list[Fact]:
         return []
     stranded = counts[State.ACTIVE]
     return [Fact(Why.STRANDED, Level.WARN, stranded)] if stranded else []
+
+
+def _lately(history: History, upto: int) -> tuple[list[Fact], list[Fact]]:
+    """Whether it fails fast, and whether it stalls."""
+    now = upto + 1
+    recent = [(minute, history.counts.get(minute)) for minute in range(now - STALLED_MINUTES + 1, now + 1)]
+    rows = [(minute, row) for minute, row in recent if row is not None]
+    if not rows:
+        return [], []
+    newest = [row for minute, row in rows if minute > now - FAILING_MINUTES]
+    failed = sum(row[_FAILED] for row in newest)
+    finished = failed + sum(row[_COMPLETED] for row in newest)
+    stalled = sum(row[_STALLED] for _, row in rows)
+    fast = failed >= FAILING_LEAST and failed >= FAILING_SHARE * finished
+    return (
+        [Fact(Why.FAILING, Level.WARN, failed, total=finished)] if fast else [],
+        [Fact(Why.STALLED, Level.WARN, stalled)] if stalled else [],
+    )
 
 
 def _known(counts: Counts) -> list[Fact]:
@@ -249,8 +292,10 @@ def _odd(counts: Counts) -> list[Fact]:
 
 
 def _place(level: Level, facts: Sequence[Fact], counts: Counts | None) -> tuple[int, int]:
-    """Within a level: who waits longest comes first, then the larger number. Quiet ones go by number alone."""
+    """Within a level: what fails fast comes first, then who waits longest. Equals go by number, as quiet ones do."""
     number = sum(fact.number for fact in facts)
+    if any(fact.why is Why.FAILING for fact in facts):
+        return _FIRST, -number
     waits = any(fact.age_ms is not None for fact in facts) and counts is not None and counts.oldest is not None
     since = counts.oldest.since_ms if waits and counts and counts.oldest else None
     return _LAST if since is None else since, -number

@@ -34,27 +34,47 @@ class Why(StrEnum):
     GONE = "gone"
     UNREAD = "unread"
     ODD_KEYS = "odd-keys"
+    FAILING = "failing"
+    STALLED = "stalled"
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that is so: `number` jobs; `age_ms` of the oldest, a lower bound when `at_least`."""
+    """One thing that is so: `number` jobs, out of `total` where that says more; `age_ms` of the oldest since
+    `since_ms`, a lower bound when `at_least`.
+    """
 
     why: Why
     level: Level
     number: int = 0
     age_ms: int | None = None
     at_least: bool = False
+    since_ms: int | None = None
+    total: int = 0
 
     @property
     def title(self) -> str:
-        """A few words without the queue's name, in the active language."""
+        """A few words without the queue's name, in the active language. They do not change as the clock runs."""
         return _title(self)
 
     @property
     def sentence(self) -> str:
-        """A whole sentence, in the active language."""
-        return _sentence(self)
+        """A whole sentence, in the active language, with the age in words."""
+        return " ".join(filter(None, (self.said, self.aged % {"span": duration(self.age_ms, whole=True)})))
+
+    @property
+    def said(self) -> str:
+        """The sentence without the age: like the title, it does not change as the clock runs."""
+        return _said(self)
+
+    @property
+    def aged(self) -> str:
+        """A sentence on the age with a place `%(span)s` for it; "" when it has none."""
+        if self.age_ms is None:
+            return ""
+        if self.at_least:
+            return _("The oldest was created at least %(span)s ago.")
+        return _("The oldest was created %(span)s ago.")
 
 
 def _title(fact: Fact) -> str:
@@ -67,11 +87,7 @@ def _title(fact: Fact) -> str:
         case Why.STRANDED:
             text = ngettext("%(n)s active job without a worker", "%(n)s active jobs without a worker", n)
         case Why.OLD:
-            text = ngettext(
-                "%(n)s job waits, created %(span)s ago",
-                "%(n)s jobs wait, the oldest created %(span)s ago",
-                n,
-            )
+            text = ngettext("%(n)s job waits for too long", "%(n)s jobs wait, some for too long", n)
         case Why.LETTERS:
             text = ngettext("%(n)s dead letter", "%(n)s dead letters", n)
         case Why.PAUSED:
@@ -84,10 +100,14 @@ def _title(fact: Fact) -> str:
             text = _("not read yet")
         case Why.ODD_KEYS:
             text = ngettext("%(n)s state cannot be read", "%(n)s states cannot be read", n)
-    return text % {"n": number(n), "span": duration(fact.age_ms or 0, whole=True)}
+        case Why.FAILING:
+            text = _("%(n)s of %(total)s failed in 5 min")
+        case Why.STALLED:
+            text = ngettext("%(n)s stall in 10 min", "%(n)s stalls in 10 min", n)
+    return text % {"n": number(n), "total": number(fact.total)}
 
 
-def _sentence(fact: Fact) -> str:
+def _said(fact: Fact) -> str:
     n = fact.number
     match fact.why:
         case Why.PARKED:
@@ -130,14 +150,12 @@ def _sentence(fact: Fact) -> str:
                 "%(n)s states cannot be read: their keys hold something that is not BullMQ’s.",
                 n,
             )
-    return " ".join(filter(None, (text % {"n": number(n)}, _aged(fact))))
-
-
-def _aged(fact: Fact) -> str:
-    if fact.age_ms is None:
-        return ""
-    if fact.at_least:
-        text = _("The oldest was created at least %(span)s ago.")
-    else:
-        text = _("The oldest was created %(span)s ago.")
-    return text % {"span": duration(fact.age_ms, whole=True)}
+        case Why.FAILING:
+            text = _("It fails fast: of %(total)s jobs that finished in the last 5 minutes, %(n)s failed.")
+        case Why.STALLED:
+            text = ngettext(
+                "A job stalled in the last 10 minutes: its worker died, or was too busy to renew its lock.",
+                "Jobs stalled %(n)s times in the last 10 minutes: workers died, or were too busy to renew the locks.",
+                n,
+            )
+    return text % {"n": number(n), "total": number(fact.total)}

@@ -55,12 +55,17 @@ class History:
 
     def series(self, kind: EventKind, upto: int) -> Sequence[int | None]:
         """The 60 minutes that end with `upto` (the last whole one), oldest first; None = unknown."""
-        place = KINDS.index(kind)
-        none = [0] * len(KINDS)
-        return [
-            self.counts.get(minute, none)[place] if self.knows(minute) else None
-            for minute in range(upto - MINUTES + 1, upto + 1)
-        ]
+        place, first = KINDS.index(kind), upto - MINUTES + 1
+        series: list[int | None] = [0] * MINUTES
+        for minute, row in self.counts.items():
+            if first <= minute <= upto:
+                series[minute - first] = row[place]
+        unknown = min(max(self.known_from - first, 0), MINUTES)
+        series[:unknown] = [None] * unknown
+        for minute in self.lost:
+            if first <= minute <= upto:
+                series[minute - first] = None
+        return series
 
     def sum(self, kind: EventKind, upto: int, minutes: int) -> int | None:
         """How many in the last `minutes` up to `upto`; None when one of these minutes is unknown."""

@@ -10,11 +10,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from types import MappingProxyType
 
 from django.utils.translation import gettext as _
 
 from queues.attention import Verdict, judge_reading
 from queues.errors import BadInput, LimitExceeded
+from queues.facts import Why
+from queues.followed import Histories
+from queues.history import History
 from queues.readings import QueueReading, SourceReading
 from queues.types import QueueRef, State
 
@@ -42,15 +47,33 @@ class SortKey(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A queue with its judgement. `live` is false when it comes from a last reading."""
+    """A queue with its judgement. `live` is false when it comes from a last reading.
+
+    `history` counts up to the whole minute `upto`; None when nothing is known of the last hour.
+    """
 
     queue: QueueReading
     verdict: Verdict
     live: bool = True
+    history: History | None = None
+    upto: int = 0
 
     @property
     def ref(self) -> QueueRef:
         return self.queue.ref
+
+    @property
+    def gone(self) -> bool:
+        """Whether not one key of it is left."""
+        return self.verdict.why is Why.GONE
+
+    @property
+    def finished(self) -> int | None:
+        """How many jobs were completed in the last whole minute; None when that is not known."""
+        if self.history is None or not self.history.knows(self.upto):
+            return None
+        row = self.history.counts.get(self.upto)
+        return row[0] if row else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +123,40 @@ class Totals:
     workers: Sum
     paused: int
     queues: int
+    finished: Sum  # completed in the last whole minute
 
     def __getitem__(self, state: State) -> Sum:
         return self.by_state[state]
 
 
-def rows(readings: Sequence[SourceReading], at_ms: int) -> list[Row]:
-    """All queues of some sources, judged at `at_ms`; those of a last reading at the time of that reading."""
-    made = []
+def rows(
+    readings: Sequence[SourceReading], at_ms: int, histories: Mapping[str, Histories] = MappingProxyType({})
+) -> list[Row]:
+    """All queues of some sources, judged at `at_ms`; those of a last reading at the time of that reading.
+
+    `histories` are by source: a queue without any has an unknown last hour.
+    """
+    made: list[Row] = []
     for reading in readings:
         among = frozenset(queue.ref for queue in reading.queues)
         then = int(reading.read_at.timestamp() * 1000) if reading.read_at and not reading.live else at_ms
-        made += [Row(queue, judge_reading(queue, then, among), reading.live) for queue in reading.queues]
+        known = histories.get(reading.source)
+        made += [_row(queue, reading, then, among, known) for queue in reading.queues]
     return made
+
+
+def _row(
+    queue: QueueReading, reading: SourceReading, at_ms: int, among: Collection[QueueRef], known: Histories | None
+) -> Row:
+    history, upto = (known.by_slug.get(_slug(queue.ref)), known.upto) if known else (None, 0)
+    # What was lately is no judgement of a reading that is older.
+    verdict = judge_reading(queue, at_ms, among, history if reading.live else None, upto)
+    return Row(queue, verdict, reading.live, history, upto)
+
+
+@lru_cache(maxsize=20_000)
+def _slug(ref: QueueRef) -> str:
+    return ref.slug
 
 
 def matching(listed: Sequence[Row], text: str) -> list[Row]:
@@ -165,13 +209,15 @@ def groups(refs: Collection[QueueRef]) -> Mapping[QueueRef, str]:
 
 def totals(listed: Sequence[Row]) -> Totals:
     """The sums over all rows whose queue is not gone; what could not be read is said and never counted as zero."""
-    here = [row.queue for row in listed if row.queue.gone_since is None]
+    rows = [row for row in listed if not row.gone]
+    here = [row.queue for row in rows]
     counted = [queue.counts for queue in here if queue.counts is not None]
     return Totals(
         by_state={state: _sum([each[state] for each in counted], len(here)) for state in State},
         workers=_sum([queue.workers for queue in here], len(here)),
         paused=sum(1 for each in counted if each.paused),
         queues=len(here),
+        finished=_sum([row.finished for row in rows], len(here)),
     )
 
 

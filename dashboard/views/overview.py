@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dashboard import rows as table
+from dashboard import summary
 from dashboard.http import asks_for, page
+from dashboard.live import eyes
+from dashboard.live.parts import row_key
 from dashboard.queries import QueuesQuery
-from queues import attention, listing, readings
+from queues import followed, listing, readings
 from queues.listing import Sorting, SortKey
-from queues.quantities import now_ms, number
+from queues.quantities import now_ms
 from queues.registry import backend, configured
 from queues.types import Capability, State
 
+Placed = tuple[listing.Row, str, int]  # with the name of the group that begins with it, and its size
 PAGE = 100  # rows at first, and with each step of scrolling
 
 
@@ -34,22 +38,15 @@ class Column:
     next: str = ""
 
 
-@dataclass(frozen=True)
-class Total:
-    """A figure above the table."""
-
-    state: State
-    label: object
-    number: int | None
-    note: str
-
-
 HEADS = (
     (gettext_lazy("Queue"), "", SortKey.NAME),
     (gettext_lazy("Unfinished and failed, by state"), "lo-bar", None),
     *((table.label(state), f"r{table.MINOR.get(state, '')}", SortKey(state.value)) for state in State),
     (gettext_lazy("Workers"), "r", SortKey.WORKERS),
     (gettext_lazy("Oldest waiting"), "r", SortKey.OLDEST),
+    (gettext_lazy("Finished, last 60 min"), "", None),
+    ("", "r", None),
+    (gettext_lazy("Failing, 1 h"), "r", None),
 )
 
 
@@ -61,12 +58,13 @@ def overview(request: HttpRequest) -> HttpResponse:
     asked = [query.source] if query.source else sources
     manned = any(Capability.WORKERS in backend(name).capabilities for name in asked)
     found = readings.read_all(asked)
-    listed = listing.rows(found, now_ms())
+    read_ms = now_ms()
+    listed = listing.rows(found, read_ms, {name: followed.histories(name) for name in asked})
     chosen = listing.matching(listed, query.name)
-    shown, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
+    part, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
     context: dict[str, object] = {
         "query": query,
-        "rows": shown,
+        "rows": [replace(table.row(row, manned=manned), heading=head, members=size) for row, head, size in part],
         "more": _more(request, more),
         "left": left,
         "columns": [column for column in _columns(query) if manned or column.sort is not SortKey.WORKERS],
@@ -76,14 +74,17 @@ def overview(request: HttpRequest) -> HttpResponse:
     if asks_for(request, "rows"):
         return page(request, "overview/overview.html", context, fragments=("rows",))
     unread = [reading for reading in found if not reading.live]
-    judged = [(row.ref, row.verdict) for row in listed]
-    summed = listing.totals(listed)
+    where = summary.scope(asked)
+    strip = summary.eyes(listed)
     context |= {
         "readings": found,
         "unread": unread,
-        "eyes": attention.needs_eyes(judged),
-        "lede": attention.lede(found, judged),
-        "totals": _totals(summed, _workers(summed.workers, found) if manned else ""),
+        "eyes": summary.strip(strip),
+        "eyes_changed": eyes.unchanged(where, [row_key(eye.ref) for eye in strip]),
+        "lede": summary.lede(found, listed, where),
+        "totals": summary.totals(listed, found, where, manned=manned),
+        "watched": " ".join(asked),
+        "read_ms": read_ms,
         "total": len(listed),
         "looking": any(reading.live and not reading.scan.finished_at for reading in found),
         "matching": len(chosen),
@@ -94,13 +95,13 @@ def overview(request: HttpRequest) -> HttpResponse:
     return page(request, "overview/overview.html", context)
 
 
-def _paged(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[table.Row], str, int]:
+def _paged(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[Placed], str, int]:
     ordered = listing.sort(chosen, query.sorting)
     part = listing.page(ordered, query.sorting, after=query.after, size=PAGE)
-    return _rows(part.rows, chosen), part.after, part.left
+    return [(row, "", 0) for row in part.rows], part.after, part.left
 
 
-def _grouped(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[table.Row], str, int]:
+def _grouped(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[Placed], str, int]:
     """Groups one after the other, in the order of their first rows; the cursor counts rows."""
     names = listing.groups([row.ref for row in chosen])
     grouped: dict[str, list[listing.Row]] = {}
@@ -109,17 +110,9 @@ def _grouped(chosen: Sequence[listing.Row], query: QueuesQuery) -> tuple[list[ta
     heads = {id(members[0]): (name or _("no group"), len(members)) for name, members in grouped.items()}
     ordered = [row for members in grouped.values() for row in members]
     start = int(query.after) if query.after.isascii() and query.after.isdigit() else 0
-    part = ordered[start : start + PAGE]
-    shown = _rows(part, chosen)
-    for row, made in zip(part, shown, strict=True):
-        made.heading, made.members = heads.get(id(row), ("", 0))
+    part = [(row, *heads.get(id(row), ("", 0))) for row in ordered[start : start + PAGE]]
     left = max(0, len(ordered) - start - len(part))
-    return shown, str(start + len(part)) if left else "", left
-
-
-def _rows(part: Sequence[listing.Row], chosen: Sequence[listing.Row]) -> list[table.Row]:
-    scale = max((table.size(row.queue) for row in chosen), default=0)
-    return [table.row(row.queue, row.verdict, scale) for row in part]
+    return part, str(start + len(part)) if left else "", left
 
 
 def _more(request: HttpRequest, after: str) -> str:
@@ -141,38 +134,6 @@ def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:
     first = Sorting(key, descending=key is not SortKey.NAME)
     now = ("descending" if sorting.descending else "ascending") if sorting.key is key else ""
     return now, str(Sorting(key, not sorting.descending)) if sorting.key is key else str(first)
-
-
-def _totals(summed: listing.Totals, workers: str) -> list[Total]:
-    notes = {State.ACTIVE: workers, State.WAITING: _paused(summed.paused)}
-    return [_total(state, summed[state], notes.get(state, "")) for state in State]
-
-
-def _total(state: State, total: listing.Sum, note: str) -> Total:
-    if not total.known and total.total:
-        return Total(state, table.label(state), None, _("not known"))
-    if not total.complete:
-        note = _("counted in %(known)s of %(total)s queues") % {"known": total.known, "total": total.total}
-    return Total(state, table.label(state), total.number, note)
-
-
-def _workers(total: listing.Sum, found: Sequence[readings.SourceReading]) -> str:
-    text = _("workers unknown in %(source)s: %(why)s")
-    parts = [
-        text % {"source": reading.source, "why": reading.workers_unknown_because}
-        for reading in found
-        if reading.workers_unknown_because
-    ]
-    if not parts and not total.complete:
-        return _("workers unknown")
-    if total.known or not parts:
-        text = ngettext("%(n)s worker connected", "%(n)s workers connected", total.number)
-        parts.insert(0, text % {"n": number(total.number)})
-    return "; ".join(parts)
-
-
-def _paused(count: int) -> str:
-    return ngettext("%(n)s queue paused", "%(n)s queues paused", count) % {"n": count} if count else ""
 
 
 def _read_at(found: Sequence[readings.SourceReading]) -> datetime | None:

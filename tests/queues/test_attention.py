@@ -7,13 +7,16 @@ from datetime import UTC, datetime
 import pytest
 
 from queues.attention import dead_letters_of, judge, lede, letters_queue, needs_eyes
+from queues.events import EventKind
 from queues.facts import Level, Why
+from queues.history import History
 from queues.readings import QueueReading, ScanState, SourceReading
 from queues.types import Counts, Oldest, QueueRef, State
 from tests.queues.fakes import EMPTY, counts, ref
 
 NOW = 1_800_000_000_000
 MINUTE = 60_000
+UPTO = NOW // MINUTE - 1  # the last whole minute
 ORDERS = ref("orders")
 
 
@@ -196,3 +199,65 @@ def test_the_lede_never_calls_well_what_cannot_be_read() -> None:
     assert lede([dead, dead], [(ref("a", "other"), well)]) == (
         "2 queues in 2 sources. No source can be read; these are their last readings."
     )
+
+
+def lately(tallies: dict[int, dict[EventKind, int]], *, known_from: int = 0) -> History:
+    """What happened so many minutes before the last whole one; -1 is the minute that runs."""
+    history = History(known_from)
+    history.add({UPTO - ago: tally for ago, tally in tallies.items()})
+    return history
+
+
+def why(history: History | None, **depth: int) -> list[Why]:
+    verdict = judge(ORDERS, counts(**depth), 1, NOW, history=history, upto=UPTO)
+    return [fact.why for fact in verdict.facts if fact.level is Level.WARN]
+
+
+def test_a_queue_fails_fast_from_five_failures_and_a_fifth_of_what_finished_in_five_minutes() -> None:
+    failed = EventKind.FAILED
+    assert why(lately({0: {failed: 5}})) == [Why.FAILING]
+    assert why(lately({0: {failed: 4}})) == []
+    assert why(lately({0: {failed: 5, EventKind.COMPLETED: 20}})) == [Why.FAILING]
+    assert why(lately({0: {failed: 5, EventKind.COMPLETED: 21}})) == []
+    assert why(lately({-1: {failed: 3}, 3: {failed: 2}})) == [Why.FAILING], "the running minute counts as one of five"
+    assert why(lately({-1: {failed: 3}, 4: {failed: 2}})) == []
+    verdict = judge(ORDERS, counts(), 1, NOW, history=lately({0: {failed: 6, EventKind.COMPLETED: 4}}), upto=UPTO)
+    assert verdict.title == "6 of 10 failed in 5 min"
+    assert verdict.sentences == ["It fails fast: of 10 jobs that finished in the last 5 minutes, 6 failed."]
+
+
+def test_a_queue_with_a_stall_in_the_last_ten_minutes_is_a_warning() -> None:
+    assert why(lately({-1: {EventKind.STALLED: 1}})) == [Why.STALLED]
+    assert why(lately({8: {EventKind.STALLED: 1}})) == [Why.STALLED]
+    assert why(lately({9: {EventKind.STALLED: 1}})) == []
+    once, often = (
+        judge(ORDERS, counts(), 1, NOW, history=lately({0: {EventKind.STALLED: n}}), upto=UPTO) for n in (1, 3)
+    )
+    assert once.title == "1 stall in 10 min"
+    assert often.sentences[0].startswith("Jobs stalled 3 times in the last 10 minutes:")
+
+
+def test_a_paused_queue_a_dead_letter_queue_and_unknown_minutes_are_not_said_to_fail() -> None:
+    failing = lately({0: {EventKind.FAILED: 50, EventKind.STALLED: 5}})
+    paused = judge(ORDERS, counts(paused=True), 1, NOW, history=failing, upto=UPTO)
+    letters = judge(ref("orders-dlq"), counts(), 1, NOW, history=failing, upto=UPTO)
+    assert (paused.level, letters.level) == (Level.QUIET, Level.OK)
+    assert why(None) == []
+    assert why(lately({}, known_from=UPTO + 5)) == []
+
+
+def test_what_fails_fast_stands_above_what_waits_long_and_below_what_nobody_works_on() -> None:
+    failing = judge(ORDERS, counts(), 1, NOW, history=lately({0: {EventKind.FAILED: 9}}), upto=UPTO)
+    slow = judge(ORDERS, counts(waiting=1, oldest=old(20)), 1, NOW)
+    dead = judge(ORDERS, counts(waiting=1, oldest=old(20)), 0, NOW)
+    assert dead.rank < failing.rank < slow.rank
+
+
+def test_titles_do_not_change_as_the_clock_runs() -> None:
+    for workers in (0, 1):
+        depth = counts(waiting=4, oldest=old(20))
+        now, later = (judge(ORDERS, depth, workers, NOW + ms) for ms in (0, 7 * MINUTE))
+        assert now.title == later.title
+        assert now.facts[0].said == later.facts[0].said
+        assert now.facts[0].since_ms == later.facts[0].since_ms == NOW - 20 * MINUTE
+        assert now.sentences != later.sentences
