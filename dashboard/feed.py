@@ -28,17 +28,25 @@ REASON, NAME, ID = 160, 60, 40  # characters that are shown
 ADDRESS = 2_000  # bytes of an id that make a link
 CLOCKS_APART_MS = 5_000  # a job's times are its worker's clock, an event's the server's
 
+BY_STALL, RETRIES = "by-stall", "retries"  # kinds of entries beside those of events
+ALWAYS = (EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP)
+_CHOSEN = {*ALWAYS, EventKind.FAILED, EventKind.STALLED, EventKind.COMPLETED, EventKind.RETRIES_EXHAUSTED}
+
+
+def _kinds(*kinds: str) -> str:
+    return " ".join((*kinds, *ALWAYS))
+
+
 # What an operator can choose to see: kinds of entries apart by spaces, nothing for all. What was lost is always shown,
 # and a job that failed because it stalled stands with the failed and with the stalled ones.
 FILTERS: Sequence[tuple[str, Promise]] = (
     ("", pgettext_lazy("feed", "All")),
-    ("failed by-stall always", pgettext_lazy("feed", "Failed")),
-    ("stalled by-stall always", pgettext_lazy("feed", "Stalled")),
-    ("retries always", pgettext_lazy("feed", "Retries")),
-    ("completed always", pgettext_lazy("feed", "Completed")),
-    ("others always", pgettext_lazy("feed", "Others")),
+    (_kinds(EventKind.FAILED, BY_STALL), pgettext_lazy("feed", "Failed")),
+    (_kinds(EventKind.STALLED, BY_STALL), pgettext_lazy("feed", "Stalled")),
+    (_kinds(RETRIES), pgettext_lazy("feed", "Retries")),
+    (_kinds(EventKind.COMPLETED), pgettext_lazy("feed", "Completed")),
+    (_kinds(*(kind for kind in EventKind if kind not in _CHOSEN)), pgettext_lazy("feed", "Others")),
 )
-ALWAYS = frozenset({EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP})
 
 # The colour, the glyph and what a screen reader hears in its place.
 MARKS: Mapping[EventKind, tuple[str, str, Promise]] = {
@@ -127,14 +135,11 @@ def entry(seen: Seen) -> SafeString:
 def kind(seen: Seen) -> str:
     """The word by which the filters know an event."""
     event = seen.event
-    if event.kind in ALWAYS:
-        return "always"
     if event.by_stall:
-        return "by-stall"
+        return BY_STALL
     if event.kind is EventKind.RETRIES_EXHAUSTED or _is_retry(seen):
-        return "retries"
-    own = {EventKind.FAILED, EventKind.STALLED, EventKind.COMPLETED}
-    return str(event.kind) if event.kind in own else "others"
+        return RETRIES
+    return str(event.kind)
 
 
 def said(seen: Seen) -> SafeString | str:

@@ -137,6 +137,7 @@ class QueuePage:
         return {f"tab-{state}": queue_parts.tab(state, counts) for state in State} | {
             "verdict": queue_parts.verdict(judged),
             "paused": queue_parts.paused(counts),
+            "paused-fact": queue_parts.paused_fact(counts),
             "workers": queue_parts.workers(row.workers),
             "nobody": queue_parts.nobody(row.workers),
             "oldest": queue_parts.oldest(counts.oldest),

@@ -56,6 +56,13 @@ def paused(counts: Counts) -> SafeString:
     return part("paused", format_html('{}<span class="vh">{}</span> ', icon("paused", 18), _("Paused:")), "mw s-paused")
 
 
+def paused_fact(counts: Counts) -> SafeString:
+    """Whether it is paused, among the facts."""
+    if not counts.paused:
+        return part("paused-fact", _("no"), "mute")
+    return part("paused-fact", format_html("{}<span>{}</span>", icon("paused"), _("yes")), "st s-paused")
+
+
 def workers(known: int | None) -> SafeString:
     """How many workers are connected."""
     return part("workers", _("not known") if known is None else number(known))

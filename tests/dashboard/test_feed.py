@@ -30,8 +30,16 @@ def ran(took_ms: int, ago_ms: int = 0) -> Glance:
     return Glance(text(b"capture"), processed_ms=AT - took_ms - ago_ms, finished_ms=AT - ago_ms)
 
 
+EVERY = ["Failed", "Stalled", "Retries", "Completed", "Others"]
+
+
+def choices(event: Seen) -> list[str]:
+    """The filters that show an event, but for the one that shows all."""
+    return [str(word) for kinds, word in feed.FILTERS if feed.kind(event) in kinds.split()]
+
+
 @pytest.mark.parametrize(
-    ("event", "said", "kind"),
+    ("event", "said", "filtered"),
     [
         (seen("failed", ran(30_000), text=text(b"ETIMEDOUT")), "failed after 30 s: ETIMEDOUT", "failed"),
         (seen("failed", None, text=text(b"")), "failed", "failed"),
@@ -58,9 +66,9 @@ def ran(took_ms: int, ago_ms: int = 0) -> Glance:
         (seen("omitted", job=None, count=9000), "9,000 more, too many at once to keep", "always"),
     ],
 )
-def test_an_event_is_told_in_words(event: Seen, said: str, kind: str) -> None:
+def test_an_event_is_told_in_words(event: Seen, said: str, filtered: str) -> None:
     assert feed.said(event) == said
-    assert feed.kind(event) == kind
+    assert choices(event) == {"others": ["Others"], "always": EVERY}.get(filtered, [filtered.capitalize()])
 
 
 @pytest.mark.parametrize("kind", list(EventKind))
@@ -73,12 +81,13 @@ def test_every_kind_of_event_has_an_entry_also_when_it_says_nothing_else(kind: E
 def test_a_job_that_failed_because_it_stalled_stands_with_the_failed_and_with_the_stalled_ones() -> None:
     event = seen("failed", text=text(STALLED_TOO_OFTEN.encode()))
     assert "stalled too often" in feed.said(event)
-    choices = {str(word): kinds.split() for kinds, word in feed.FILTERS}
-    assert [word for word, kinds in choices.items() if feed.kind(event) in kinds] == ["Failed", "Stalled"]
+    assert choices(event) == ["Failed", "Stalled"]
 
 
-def test_what_was_lost_is_shown_whatever_is_chosen() -> None:
-    assert all("always" in kinds.split() for kinds, _word in feed.FILTERS if kinds)
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_no_kind_of_event_is_hidden_by_every_filter(kind: EventKind) -> None:
+    lost = kind in (EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP)
+    assert len(choices(Seen(Event(REF, f"{AT}-0", kind)))) == (len(EVERY) if lost else 1)
 
 
 def test_a_gap_tells_how_many_events_between_which_moments() -> None:

@@ -95,7 +95,7 @@ def test_numbers_sentences_and_marks_are_those_of_the_page(
     seed_queue(valkey, "mail", failed=1200, completed=3, paused=True)
     page = read(viewer)
     pushed = drawer.update(news(counts=counts_now(), workers=0)).parts
-    names = {f"tab-{state}" for state in State} | {"verdict", "paused", "workers", "nobody", "oldest"}
+    names = {f"tab-{state}" for state in State} | {"verdict", "paused", "paused-fact", "workers", "nobody", "oldest"}
     assert names <= pushed.keys()
     assert [name for name in names if pushed[name] not in page] == []
     assert "1,200" in pushed["tab-failed"]
