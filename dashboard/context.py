@@ -10,11 +10,16 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from dashboard.access import Role, role_of
-from queues import cost, readings
+from queues import cost, followed, readings
+from queues.live import Pulse, Standing
+from queues.quantities import now_ms
 from queues.readings import SourceStatus
 
 # Which entry of the navigation a URL belongs to, where its own name is none.
 BELONGS = {"queue": "overview", "job": "overview", "logs": "overview", "user": "users"}
+
+# From what can be trusted most to least.
+_PULSES = (Pulse.LIVE, Pulse.CATCHING_UP, Pulse.BLIND)
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,32 @@ class Shell:
         return self.down_since is not None
 
     @property
+    def about(self) -> Sequence[SourceStatus]:
+        """The sources of which the page shows something."""
+        return [source for source in self.sources if self.source in ("", source.name)]
+
+    @property
+    def watched(self) -> Sequence[str]:
+        """Their names, for the socket."""
+        return [source.name for source in self.about]
+
+    @property
     def down_since(self) -> datetime | None:
-        about = [source for source in self.sources if self.source in ("", source.name)]
-        times = [source.down_since for source in about if source.down_since]
-        return min(times) if times and len(times) == len(about) else None
+        times = [source.down_since for source in self.about if source.down_since]
+        return min(times) if times and len(times) == len(self.about) else None
+
+    @property
+    def down_because(self) -> str:
+        """Why it cannot be read: what the first of its sources said."""
+        return next((source.error for source in self.about if source.down_since and source.error), "")
+
+    @property
+    def standing(self) -> Standing | None:
+        """How the events of what the page is about are followed, by the worst of its sources. One query."""
+        found = list(followed.standings(self.watched).values())
+        worst = max((_PULSES.index(one.pulse) for one in found), default=0)
+        of_that = [one for one in found if _PULSES.index(one.pulse) == worst]
+        return min(of_that, key=lambda one: one.since_ms or one.at_ms, default=None)
 
     @property
     def commands_per_second(self) -> float | None:
@@ -47,10 +74,11 @@ class Shell:
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    """The shell of a signed-in reader with a role; nothing for others."""
+    """The shell of a signed-in reader with a role, nothing for others; and what our clock says, for scripts."""
     match = request.resolver_match
     name = match.url_name or "" if match else ""
-    return {"shell": SimpleLazyObject(lambda: _shell(request)), "here": BELONGS.get(name, name)}
+    here = BELONGS.get(name, name)
+    return {"shell": SimpleLazyObject(lambda: _shell(request)), "here": here, "now_ms": str(now_ms())}
 
 
 def _shell(request: HttpRequest) -> Shell:

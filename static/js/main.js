@@ -5,3 +5,4 @@ import "./errors.js";
 import "./keys.js";
 import "./rows.js";
 import "./time.js";
+import "./live.js";

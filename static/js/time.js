@@ -1,4 +1,5 @@
 // Moments in the reader's zone and style: the server writes UTC, the reader chooses; the other is on hover.
+import { now } from "./clock.js";
 import { duration } from "./duration.js";
 
 const load = (key, fallback) => { try { return localStorage.getItem(key) || fallback; } catch { return fallback; } };
@@ -7,10 +8,15 @@ const words = document.body.dataset;
 const choice = { zone: load("zone", "local"), clock: load("clock", "exact") };
 const zoneName = () => (choice.zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
 
-const parts = (date, zone) => {
+// A thousand rows have a thousand moments, and making a formatter costs more than using it.
+const formats = {};
+const format = (zone) => {
   const options = { hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "longOffset" };
   if (zone === "utc") options.timeZone = "UTC";
-  const found = Object.fromEntries(new Intl.DateTimeFormat("en-GB", options).formatToParts(date).map((p) => [p.type, p.value]));
+  return (formats[zone] ??= new Intl.DateTimeFormat("en-GB", options));
+};
+const parts = (date, zone) => {
+  const found = Object.fromEntries(format(zone).formatToParts(date).map((p) => [p.type, p.value]));
   return { day: `${found.year}-${found.month}-${found.day}`, clock: `${found.hour}:${found.minute}:${found.second}`, offset: found.timeZoneName.replace("GMT", "UTC") };
 };
 
@@ -20,16 +26,19 @@ const write = (node) => {
   const ms = `.${String(date.getMilliseconds()).padStart(3, "0")}`;
   const own = parts(date, choice.zone);
   const utc = parts(date, "utc");
-  const exact = (own.day === parts(new Date(), choice.zone).day ? "" : `${own.day} `) + own.clock + (node.dataset.time === "ms" ? ms : "");
-  const past = Date.now() - date.getTime();
+  const exact = (own.day === parts(new Date(now()), choice.zone).day ? "" : `${own.day} `) + own.clock + (node.dataset.time === "ms" ? ms : "");
+  const past = now() - date.getTime();
   const ago = (past >= 0 ? words.ago : words.in).replace("{}", duration(Math.abs(past)));
   const full = `${own.day} ${own.clock}${ms} ${own.offset}`;
   const relative = choice.clock === "relative" && node.dataset.time === "clock";
-  node.textContent = relative ? ago : exact;
-  node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative ? "" : ` · ${ago}`}`;
+  const age = node.dataset.time === "age";
+  node.textContent = age ? duration(past) : relative ? ago : exact;
+  node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative || age ? "" : ` · ${ago}`}`;
 };
 
-const render = (root = document) => {
+/** Write the moments in `root`, itself included: also of what is not on the page yet, so that it never shows UTC first. */
+export const render = (root = document) => {
+  if (root.matches?.("time[data-time]")) write(root);
   for (const node of root.querySelectorAll("time[data-time]")) write(node);
   for (const node of root.querySelectorAll("[data-zone-label]")) node.textContent = zoneName();
   const clock = words.clocks.split("|")[choice.clock === "relative" ? 1 : 0];
