@@ -16,7 +16,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 broker.require_servers(settings.ENV)
 
 application = SubPath(
-    ProtocolTypeRouter({"http": get_asgi_application(), "websocket": sockets.router()}),
+    ProtocolTypeRouter({"http": get_asgi_application(), "websocket": sockets.router(*sockets.routes())}),
     prefix=settings.FORCE_SCRIPT_NAME or "",
 )
 

@@ -168,4 +168,5 @@ LOGGING = logging_config.config(level=ENV.log_level, form=ENV.log_format)
 logging_config.configure_structlog(ENV.log_format)
 
 MIRANTE_SOURCES = ENV.sources
+MIRANTE_APP_REDIS = ENV.app_redis
 MIRANTE_BASE_URL = f"{ENV.base_url.origin}{ENV.base_url.path}" if ENV.base_url else ""

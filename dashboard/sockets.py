@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from channels.routing import URLRouter
-from django.urls import re_path
+from django.urls import path, re_path
 
 
 async def nowhere(_scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -18,3 +18,10 @@ async def nowhere(_scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCal
 def router(*routes: Any) -> URLRouter:
     """Finds the consumer of a socket. The routes are made with `path`, whose stubs know of views only."""
     return URLRouter([*routes, cast("Any", re_path(r"", cast("Any", nowhere)))])
+
+
+def routes() -> list[Any]:
+    """The sockets that there are."""
+    from dashboard.consumers import LiveConsumer
+
+    return [path("live/", cast("Any", LiveConsumer.as_asgi()))]
