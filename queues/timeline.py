@@ -126,6 +126,7 @@ def _attempt(number: int | None) -> str | Promise:
     return _("Attempt %(n)d") % {"n": number} if number else _("Started")
 
 
+AT_ONCE = 10  # ms that a job waits for a worker that is free
 NEAR = 5_000  # ms by which the clocks of a worker and of its server may differ about one moment
 
 # What an event makes of a job: the step's label and state, and what comes after it.
@@ -144,6 +145,8 @@ def _with_seen(job: Job, plain: Sequence[Step], seen: Sequence[Event]) -> Sequen
     earlier, later = _around_last_attempt(job, seen)
     place = next((place for place, step in enumerate(plain) if step.state == "active"), len(plain))
     before, attempt, ended = list(plain[:place]), list(plain[place : place + 1]), list(plain[place + 1 :])
+    if earlier and attempt and _at_once(earlier[-1], attempt[0]):
+        earlier.pop()
     if earlier:
         # What was seen first need not be what came first.
         begun = earlier[0].state == "active" and _count(earlier) + len(attempt) == job.row.attempts_started
@@ -152,6 +155,11 @@ def _with_seen(job: Job, plain: Sequence[Step], seen: Sequence[Event]) -> Sequen
     if later and attempt and not ended:
         attempt, ended = [replace(attempt[0], stretch=Stretch.ACTIVE)], later
     return [*before, *earlier, *attempt, *ended]
+
+
+def _at_once(wait: Step, start: Step) -> bool:
+    """Whether a job waited for no time that anybody would look for."""
+    return wait.state == "waiting" and start.state == "active" and 0 <= start.at_ms - wait.at_ms < AT_ONCE
 
 
 def _count(steps: Sequence[Step]) -> int:
@@ -195,7 +203,10 @@ def _steps(events: Sequence[Event], number: int) -> list[Step]:
         if found and found[-1].at_ms == event.at_ms and {found[-1].state, state} == {"waiting", "warn"}:
             label, state, stretch = _STEPS[EventKind.STALLED]  # a stall is told twice in the same millisecond
             found.pop()
-        found.append(Step(label, state, event.at_ms, stretch=stretch))
+        step = Step(label, state, event.at_ms, stretch=stretch)
+        if found and _at_once(found[-1], step):
+            found.pop()
+        found.append(step)
     return found
 
 

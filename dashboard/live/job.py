@@ -10,7 +10,7 @@ from typing import cast
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from dashboard.jobs import LOGS, JobView, fitted_logs
+from dashboard.jobs import JobView, fitted_logs
 from dashboard.live.job_feed import entries_of, happened
 from dashboard.live.job_log import Grown, LogTail
 from dashboard.live.update import Update
@@ -27,6 +27,7 @@ LOOK_EVERY_S = 0.9  # while it runs or may run at any moment
 IDLE_EVERY_S = 4.5
 RESTLESS = frozenset({State.ACTIVE, State.WAITING, State.PRIORITIZED})
 SEEN = 100  # events that are kept for the timeline
+LOG_ROOM = 32 * 1024  # bytes of the lines of one update: with their markup they shall fit into a frame
 UNFED = 500  # and for the feed, until there is a reading that explains them
 
 # The parts that one reading of the job fills.
@@ -194,7 +195,7 @@ def _lines(grown: Grown) -> str:
     """The lines as a page shows them, with one in place of those that are left out."""
     if not grown.lines:
         return ""
-    page = fitted_logs(LogPage(grown.lines, grown.first, 0), LOGS)
+    page = fitted_logs(LogPage(grown.lines, grown.first, 0), LOG_ROOM)
     html = _part("jobs/log_rows.html", rows=list(enumerate(page.lines, start=page.first)))
     if grown.left_out:
         html = _part("jobs/log_skipped.html", number=grown.first - 1, left_out=grown.left_out) + html

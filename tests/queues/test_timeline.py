@@ -91,6 +91,21 @@ def test_a_stall_that_is_told_twice_is_one_step() -> None:
     assert found.steps[2].state == "warn"
 
 
+def test_a_wait_of_no_time_is_no_step() -> None:
+    seen = [
+        event(EventKind.ACTIVE, 1_000),
+        event(EventKind.DELAYED, 2_000),
+        event(EventKind.WAITING, 3_000, "delayed"),
+        event(EventKind.ACTIVE, 3_001),
+        event(EventKind.DELAYED, 4_000),
+        event(EventKind.WAITING, 5_000, "delayed"),
+        event(EventKind.ACTIVE, 5_002),
+    ]
+    found = timeline(job(State.ACTIVE, attempts_started=3, processed_ms=5_001), BASE + 9_000, seen)
+    names = [name for name, _at, _stretch in told(found)]
+    assert names == ["Added", "Attempt 1", "Delayed", "Attempt 2", "Delayed", "Attempt 3"]
+
+
 def test_a_retried_job_that_has_lost_its_times_keeps_what_was_seen() -> None:
     seen = [event(EventKind.FAILED, 9_000), event(EventKind.WAITING, 50_000, "failed")]
     found = timeline(job(State.WAITING, attempts_made=1), BASE + 60_000, seen)
