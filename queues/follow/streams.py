@@ -208,7 +208,9 @@ def begin(ref: QueueRef, pk: int, position: Position, *, now_ms: int, most: int)
     hour_ago = max(0, now_ms - 60 * MINUTE_MS)
     stream = Stream(ref, pk, position.last_id, position.added, History(now_ms // MINUTE_MS + 1))
     stream.exists, stream.verified_ms, stream.changed = position.exists, now_ms, True
-    if position.exists and time_of(position.last_id) < hour_ago:
+    if not position.exists:
+        stream.history.known_from = now_ms // MINUTE_MS  # all that will be in it happens from now on
+    elif time_of(position.last_id) < hour_ago:
         stream.history.known_from = hour_ago // MINUTE_MS + 1
     elif 0 < position.length <= most:
         # Untrimmed, it tells all that ever happened; else the minute of its first entry may be incomplete.

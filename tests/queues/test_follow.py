@@ -182,6 +182,18 @@ def test_a_stream_that_was_never_read_tells_its_last_hour(valkey: redis.Redis, s
     assert Notable.objects.get().kind == "failed"
 
 
+def test_a_queue_without_a_stream_is_known_from_the_minute_on_in_which_it_was_found(
+    valkey: redis.Redis, shop: QueueRef
+) -> None:
+    one = followed()
+    minute = int(time.time()) // 60
+    add(valkey, "shop", "completed", "jobId", "1")
+    step(one)
+    history = load(Stream.objects.get().history)
+    assert history
+    assert history.known_from in (minute - 1, minute)
+
+
 def test_a_trimmed_stream_is_unknown_before_its_first_entry(valkey: redis.Redis, shop: QueueRef) -> None:
     now = int(time.time() * 1000)
     for minutes in (50, 40, 10):
