@@ -9,6 +9,7 @@ import pytest
 
 from queues.backend import Backend
 from queues.backends import bullmq
+from queues.events import EventKind
 from queues.types import QueueRef, State
 from tests.seed import seed_queue
 from tests.valkey import Server, StartRedis
@@ -24,6 +25,9 @@ class Stage(Protocol):
 
     def log(self, queue: QueueRef, job_id: bytes, lines: int) -> None:
         """Give a job so many log lines: `line 1` and so on."""
+
+    def tell(self, queue: QueueRef, kind: EventKind, job_id: bytes) -> None:
+        """Let the queue's stream tell this of a job. Only for a backend with `Capability.EVENTS`."""
 
     def stop(self) -> None:
         """Take the server away. Nothing else can be done on this stage afterwards."""
@@ -43,6 +47,11 @@ class BullMQStage:
         with self.server.client() as client:
             key = b"%b:%b:%b:logs" % (queue.prefix, queue.name, job_id)
             client.rpush(key, *[f"line {number}" for number in range(1, lines + 1)])
+
+    def tell(self, queue: QueueRef, kind: EventKind, job_id: bytes) -> None:
+        with self.server.client() as client:
+            key = b"%b:%b:events" % (queue.prefix, queue.name)
+            client.xadd(key, {"event": kind.value, "jobId": job_id})
 
     def stop(self) -> None:
         self.server.stop()

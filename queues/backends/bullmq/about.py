@@ -50,7 +50,7 @@ def read(connection: Connection, queue: QueueRef) -> QueueInfo:
 
 
 def _event_id(entry: Reply) -> str:
-    return (blob(entry) or b"").decode("ascii", errors="replace")
+    return (blob(entry) or b"0-0").decode("ascii", errors="replace")
 
 
 def _moment(entry: Reply) -> int | None:
