@@ -205,7 +205,7 @@ class QueueInfo:
     events_length: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
-    last_event_id: str = ""  # "" while the stream is empty; read before any list of jobs that is asked for later
+    last_event_id: str = "0-0"  # this while the stream is empty; older than any list of jobs that is read later
     last_job_id: int | None = None
     schedulers: int = 0
     next_delayed_ms: int | None = None

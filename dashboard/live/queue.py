@@ -18,12 +18,13 @@ from queues import attention, followed, notables, readings
 from queues.events import Event, EventKind
 from queues.history import History
 from queues.live import News, Pulse, QueueNews, RowNews, Seen, Standing
-from queues.quantities import number
+from queues.quantities import now_ms, number
 from queues.types import JobRef, QueueRef, State
 
 WINDOW_S = 10.0  # over which the rate and the sample are told
 LEAST_S = 3.0  # a rate over less is none
 KNOWN_FOR_S = 5.0  # what was read from the database
+RECENT_MS = 60_000  # within which a page was read that is told of for the first time
 SAY_EVERY_S = 10.0  # a screen reader would not come to its end otherwise
 
 SPOKEN = (EventKind.FAILED, EventKind.STALLED, EventKind.PAUSED, EventKind.RESUMED, EventKind.GAP)
@@ -115,7 +116,9 @@ class QueuePage:
         last_hour = followed.history(self.ref)
         self._known = _Known(readings.names(self.ref.source), notables.breaks(self.ref), *last_hour, now)
         if known.read_at is None:
-            return ()
+            # What came after the page was read and before this: the page leaves out what it has.
+            since = now_ms() - RECENT_MS
+            return [Seen(event) for event in self._known.breaks if (event.until_ms or event.at_ms) >= since]
         had = {(event.kind, event.id) for event in known.breaks}
         return [Seen(event) for event in self._known.breaks if (event.kind, event.id) not in had]
 

@@ -232,11 +232,16 @@ def test_a_gap_is_said_on_an_open_page_and_stands_in_its_feed(drawer: QueuePage,
     assert drawer.update(news()).feed == ""  # told once
 
 
-def test_a_gap_that_the_page_was_read_with_is_not_told_anew(drawer: QueuePage) -> None:
-    keep("gap", 60_000, until_ms=now_ms() - 50_000, count=9812)
+def test_a_gap_that_every_open_page_was_read_with_is_not_told_anew(drawer: QueuePage) -> None:
+    keep("gap", 600_000, until_ms=now_ms() - 500_000, count=9812)
     update = drawer.update(news())
     assert "9,812" in update.parts["gap-note"]
     assert update.feed == ""
+
+
+def test_a_gap_that_came_just_before_the_first_news_is_told(drawer: QueuePage) -> None:
+    keep("gap", 60_000, until_ms=now_ms() - 2_000, count=9812)
+    assert "events lost: 9,812" in drawer.update(news()).feed
 
 
 def test_a_screen_reader_hears_a_summary_of_what_is_notable_and_not_each_tick(drawer: QueuePage, clock: Clock) -> None:
