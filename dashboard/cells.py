@@ -6,8 +6,8 @@ pushed must be what was rendered, byte for byte. `language` is the active one, b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import time
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from django.utils.formats import number_format
@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from dashboard import words
 from dashboard.charts import bar as draw_bar
 from dashboard.charts import spark as draw_spark
-from dashboard.templatetags.mirante import icon, moment
+from dashboard.templatetags.mirante import icon
 from queues import quantities
 from queues.facts import Fact, Level, Why
 from queues.history import MINUTE_MS, MINUTES
@@ -34,94 +34,134 @@ UNKNOWN: Minutes = (None,) * MINUTES  # an hour of which nothing is known
 
 
 @lru_cache(maxsize=100)
-def mark(name: str, css: str) -> SafeString | str:
-    return format_html('<span class="mw {}">{}</span>', css, icon(name)) if name else ""
+def mark(name: str, css: str) -> SafeString:
+    """A glyph; nothing without a name."""
+    return _rest(format_html('<span class="mw {}">{}</span>', css, icon(name)) if name else "")
 
 
 @lru_cache(maxsize=5_000)
-def note(why: Why, number: int, total: int, language: str) -> str:
+def note(why: Why | None, number: int, total: int, language: str) -> SafeString:
     """A fact in a few words."""
-    return Fact(why, Level.QUIET, number, total=total).title
+    return _rest(Fact(why, Level.QUIET, number, total=total).title if why else "")
 
 
 @lru_cache(maxsize=5_000)
 def bar(numbers: tuple[int | None, ...], paused: bool, language: str) -> SafeString:
     """The jobs of a queue by state, in the order of `State`."""
-    counted = dict(zip(State, numbers, strict=True))
-    said = [f"{quantities.number(number)} {words.STATE_WORDS[state]}" for state, number in counted.items() if number]
-    parts = [(_bar_name(state, paused), counted[state] or 0) for state in State if state in IN_BAR]
-    return draw_bar(parts, ", ".join(said) or _("no jobs"), FULL_BAR)
+    said = [
+        f"{quantities.number(number, language)} {word}"
+        for number, word in zip(numbers, _words(language), strict=True)
+        if number
+    ]
+    parts = [(name, number) for name, number in zip(_bar_names(paused), numbers, strict=True) if number and name]
+    return _rest(draw_bar(parts, ", ".join(said) or _("no jobs"), FULL_BAR))
 
 
-def _bar_name(state: State, paused: bool) -> str:
-    return "paused" if paused and state in (State.WAITING, State.PRIORITIZED) else str(state)
+@lru_cache(maxsize=1)
+def no_bar() -> SafeString:
+    return _rest("")
 
 
-@lru_cache(maxsize=10_000)
+def _rest(content: SafeString | str) -> SafeString:
+    """The rest of a part without a class of its own."""
+    return format_html(">{}</span>", content)
+
+
+@lru_cache(maxsize=32)
+def _words(language: str) -> Sequence[str]:
+    return [str(words.STATE_WORDS[state]) for state in State]
+
+
+@lru_cache(maxsize=2)
+def _bar_names(paused: bool) -> Sequence[str]:
+    """What fills the part of each state; "" for what is left out."""
+    held = (State.WAITING, State.PRIORITIZED)
+    return ["paused" if paused and state in held else state.value if state in IN_BAR else "" for state in State]
+
+
+@lru_cache(maxsize=30_000)
 def number(value: int | None, css: str, data: str, language: str) -> SafeString:
     """The rest of a part with a number in it; for scripts the exact one under `data`, nothing when unknown."""
-    css = " ".join(filter(None, ("" if value else "z", css)))
-    exact = "" if value is None else value
-    return format_html(' class="{}" data-{}="{}">{}</span>', css, data, exact, quantities.number(value))
+    css = css if value else f"z {css}".strip()
+    exact = "" if value is None else int(value)
+    return format_html(f' class="{css}" data-{data}="{exact}">{{}}</span>', quantities.number(value, language))
 
 
-@lru_cache(maxsize=2_000)
-def spark(finished: Minutes, failed: Minutes, upto: int, language: str) -> SafeString:
-    """The last hour; `upto` is its last minute, 0 where no minute is unknown and no time has to be said."""
-    return draw_spark(finished, failed, _spark_label(finished, failed, upto))
+@lru_cache(maxsize=5_000)
+def hour(finished: Minutes, failed: Minutes, upto: int, css: str, language: str) -> tuple[SafeString, ...]:
+    """The last hour, which ends with the minute `upto`: the rests of the parts spark, rate and failing.
+
+    `css` is how the share of failures looks. `upto` may be 0 where no minute is unknown: no time is said then, and
+    all queues that are alike share one drawing.
+    """
+    lose, win = _known(failed), _known(finished)
+    drawn = draw_spark(finished, failed, _spark_label(finished, lose, upto, language))
+    minutes = len(finished) - finished.count(None)
+    return _rest(drawn), _rate(finished[-1], language), _share(lose, lose + win, minutes, css, language)
 
 
-def _spark_label(finished: Minutes, failed: Minutes, upto: int) -> str:
+def _spark_label(finished: Minutes, failed: int, upto: int, language: str) -> str:
     known = [value for value in finished if value is not None]
+    phrases = _phrases(language)
     if not known:
-        return _("Finished in the last 60 minutes: unknown")
-    said = [
-        _("%(n)s finished in the last 60 minutes") % {"n": quantities.number(sum(known))},
-        _("at most %(n)s a minute") % {"n": quantities.number(max(known))},
-        _("%(n)s failed") % {"n": quantities.number(sum(value or 0 for value in failed))},
-    ]
-    if unknown := len(finished) - len(known):
-        said.append(_unknown(finished, unknown, upto))
-    return "; ".join(said)
+        return phrases["unknown"]
+    numbers = [quantities.number(value, language) for value in (sum(known), max(known), failed)]
+    said = phrases["hour"].format(*numbers)
+    unknown = len(finished) - len(known)
+    return f"{said}; {_unknown(finished, unknown, upto)}" if unknown else said
+
+
+@lru_cache(maxsize=32)
+def _phrases(language: str) -> Mapping[str, str]:
+    """What every row says, translated once: a thousand rows move on in the same moment."""
+    return {
+        "unknown": _("Finished in the last 60 minutes: unknown"),
+        "hour": _("{} finished in the last 60 minutes; at most {} a minute; {} failed"),
+        "nothing": _("nothing finished"),
+        "not known": _("not known"),
+        "share": _("{} of {} that finished in {} known minutes"),
+        "/min": _("/min"),
+    }
 
 
 def _unknown(series: Minutes, unknown: int, upto: int) -> str:
     if all(value is None for value in series[:unknown]):
-        from_ms = (upto - len(series) + 1 + unknown) * MINUTE_MS
-        at = quantities.instant(from_ms)
+        at = quantities.instant((upto - len(series) + 1 + unknown) * MINUTE_MS)
         return _("unknown before %(time)s") % {"time": f"{at:%H:%M} UTC" if at else quantities.UNKNOWN}
     return ngettext("%(n)s minute unknown", "%(n)s minutes unknown", unknown) % {"n": unknown}
 
 
 @lru_cache(maxsize=5_000)
-def rate(value: int | None, language: str) -> SafeString:
-    """The rest of the part with the jobs finished in the last whole minute."""
+def _rate(value: int | None, language: str) -> SafeString:
+    """Jobs finished in the last whole minute."""
+    phrases = _phrases(language)
     if value is None:
-        return format_html(' class="z" title="{}">{}</span>', _("not known"), quantities.UNKNOWN)
+        return format_html(' class="z" title="{}">{}</span>', phrases["not known"], quantities.UNKNOWN)
     css = "" if value else ' class="z"'
-    return format_html('{}>{}<span class="u">{}</span></span>', css, quantities.number(value), _("/min"))
+    return format_html(f'{css}>{{}}<span class="u">{{}}</span></span>', quantities.number(value), phrases["/min"])
 
 
-@lru_cache(maxsize=5_000)
-def share(failed: int, total: int, minutes: int, css: str, language: str) -> SafeString:
-    """The rest of the part with the share that failed, of `total` that finished in so many known minutes."""
+def _share(failed: int, total: int, minutes: int, css: str, language: str) -> SafeString:
+    """The share that failed, of `total` that finished in so many known minutes."""
+    phrases = _phrases(language)
     if not total:
-        why = _("nothing finished") if minutes else _("not known")
+        why = phrases["nothing" if minutes else "not known"]
         return format_html(' class="z" title="{}">{}</span>', why, quantities.UNKNOWN)
-    title = _("%(n)s of %(total)s that finished in %(minutes)s known minutes") % {
-        "n": quantities.number(failed),
-        "total": quantities.number(total),
-        "minutes": minutes,
-    }
-    css = css if failed else "z"
-    return format_html(' class="{}" title="{}">{}</span>', css, title, percent(failed / total))
+    numbers = (quantities.number(failed, language), quantities.number(total, language), minutes)
+    title, css = phrases["share"].format(*numbers), css if failed else "z"
+    return format_html(f' class="{css}" title="{{}}">{{}}</span>', title, percent(failed / total, language))
 
 
-def percent(part: float) -> str:
+def percent(part: float, language: str) -> str:
     """A share in per cent with one decimal; what is more than nothing is never written as nothing."""
-    if 0 < part < 0.001:
-        return _("< %(n)s %%") % {"n": number_format(0.1, decimal_pos=1)}
-    return _("%(n)s %%") % {"n": number_format(round(part * 100, 1), decimal_pos=1)}
+    return _percent(0 if 0 < part < 0.001 else round(part * 1000) or -1, language)
+
+
+@lru_cache(maxsize=2_000)
+def _percent(tenths: int, language: str) -> str:
+    """Tenths of a per cent; 0 is less than one of them, -1 nothing at all."""
+    text = _("%(n)s %%") if tenths else _("< %(n)s %%")
+    return text % {"n": number_format(max(tenths, 0) / 10 if tenths else 0.1, decimal_pos=1)}
 
 
 def oldest(found: Oldest | None, css: str, language: str) -> SafeString:
@@ -132,7 +172,7 @@ def oldest(found: Oldest | None, css: str, language: str) -> SafeString:
     """
     if found is None:
         return _no_age()
-    today = datetime.now(UTC).date().toordinal()  # a moment of another day is written with its date
+    today = time.strftime("%Y-%m-%d", time.gmtime())  # a moment of another day is written with its date
     return _oldest(found, css, language, today)
 
 
@@ -142,23 +182,33 @@ def _no_age() -> SafeString:
 
 
 @lru_cache(maxsize=5_000)
-def _oldest(found: Oldest, css: str, language: str, today: int) -> SafeString:
-    waited = found.since_ms == found.created_ms
-    title = (
-        _("since it was created; it has waited ever since")
-        if waited
-        else _("since it was created; when it entered waiting is not in the keys")
-    )
-    return format_html(
-        ' class="{}" title="{}">{}{}{}</span>',
-        css,
-        title,
-        "≥ " if found.at_least else "",
-        moment(found.created_ms, "age"),
-        "" if waited else format_html(' <span class="u">{}</span>', _("since created")),
-    )
+def _oldest(found: Oldest, css: str, language: str, today: str) -> SafeString:
+    title, since = _counted_from(found.since_ms == found.created_ms, language)
+    least = "≥ " if found.at_least else ""
+    age = _age(found.created_ms, today)
+    return format_html(f' class="{css}" title="{{}}">{least}{age}{{}}</span>', title, since)
 
 
-def known(series: Sequence[int | None]) -> int:
+@lru_cache(maxsize=64)
+def _counted_from(waited: bool, language: str) -> tuple[str, SafeString | str]:
+    """What the age of the oldest counts from: as a title, and in sight where it may mislead."""
+    if waited:
+        return _("since it was created; it has waited ever since"), ""
+    title = _("since it was created; when it entered waiting is not in the keys")
+    return title, format_html(' <span class="u">{}</span>', _("since created"))
+
+
+def _age(ms: int, today: str) -> str:
+    """As the tag `moment` writes an age, and quicker: a hot queue has another oldest job with each reading."""
+    at = quantities.instant(ms)
+    if at is None:
+        return str(int(ms))
+    iso = at.isoformat(timespec="milliseconds")
+    day, clock = iso[:10], iso[11:23]
+    text = clock[:8] if day == today else f"{day} {clock[:8]}"
+    return f'<time datetime="{day}T{clock}Z" title="{day} {clock} UTC" data-time="age">{text}</time>'
+
+
+def _known(series: Sequence[int | None]) -> int:
     """The sum of the minutes that are known."""
     return sum(value for value in series if value)

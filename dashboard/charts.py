@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 _LEAST = 2.2  # per cent: the narrowest part that the eye still finds
@@ -25,13 +26,18 @@ def bar(parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str
     gap = 0.12 if css == "lg" else _GAP
     drawn, x = [], 0.0
     for (name, _), width in zip(known, widths, strict=True):
-        drawn.append((name, f"{x:.2f}", f"{max(width * shrink - gap, 0.5):.2f}"))
+        drawn.append(f'<rect class="{_fill(name)}" x="{x:.2f}%" width="{max(width * shrink - gap, 0.5):.2f}%"')
         x += width * shrink
     base = '<rect class="f-rule" y="2.5" width="100%" height="1"/>' if scale or not known else ""
-    rects = '<rect class="f-{}" x="{}%" width="{}%" height="100%"/>' * len(drawn)
-    # One call for all parts: there is a bar in each of the hundred rows of a page.
-    svg = f'<svg class="sbar {{}}" role="img" aria-label="{{}}">{base}{rects}</svg>'
-    return format_html(svg, css, label, *(value for part in drawn for value in part))
+    rects = "".join(f'{rect} height="100%"/>' for rect in drawn)
+    # Everything but the class and the label is made of our own numbers: there is a bar in each of the hundred rows.
+    return format_html(f'<svg class="sbar {{}}" role="img" aria-label="{{}}">{base}{rects}</svg>', css, label)
+
+
+@lru_cache(maxsize=100)
+def _fill(name: str) -> str:
+    """The class that fills with the colour of a state, fit for a format string."""
+    return escape(f"f-{name}").replace("{", "{{").replace("}", "}}")
 
 
 # A sparkline is 20 px high and as wide as its cell. Inside, a minute is two units wide and a pixel two units high;
@@ -48,16 +54,18 @@ def spark(finished: Sequence[int | None], failed: Sequence[int | None], label: s
     (`components/glyphs.html`).
     """
     width = max(2 * len(finished), 1)
-    most = max((number for number in (*finished, *failed) if number), default=1)
-    ys = [None if number is None else round(_GROUND - (_GROUND - _TOP) * number / most) for number in finished]
+    most = max(max((number or 0 for number in finished), default=0), max((number or 0 for number in failed), default=0))
+    scale = (_GROUND - _TOP) / (most or 1)
+    ys = [None if number is None else _GROUND - int(number * scale + 0.5) for number in finished]
+    stretches = list(_stretches(ys))
     gaps = [
         _HATCH.format(200 * first / width, 200 * (last + 1 - first) / width)
-        for first, last, known in _stretches(ys)
+        for first, last, known in stretches
         if not known
     ]
-    marks = _marks(failed, most)
+    marks = _marks(failed, scale)
     drawn = f'<path class="ln thin k-failed" d="{marks}"/>' if marks else ""
-    if line := _line(ys):
+    if line := "".join(_line(ys, first, last) for first, last, known in stretches if known):
         drawn = f'<path class="ln k-ink2" d="{line}"/>{drawn}'
     dot = f'<circle class="f-ink" cx="100%" cy="{ys[-1] / 2}" r="1.9"/>' if ys and ys[-1] is not None else ""
     return format_html(_frame("".join(gaps), width, drawn, dot), label)
@@ -76,32 +84,28 @@ def _frame(gaps: str, width: int, drawn: str, dot: str) -> str:
 
 def _stretches(ys: Sequence[int | None]) -> Iterator[tuple[int, int, bool]]:
     """First and last minute of each stretch that is known or unknown throughout."""
+    if ys and None not in ys:
+        yield 0, len(ys) - 1, True
+        return
     at = 0
-    for known, members in groupby(ys, key=lambda y: y is not None):
+    for known, members in groupby(y is not None for y in ys):
         length = len(list(members))
         yield at, at + length - 1, known
         at += length
 
 
-def _line(ys: Sequence[int | None]) -> str:
-    """A path through the middles of the known minutes; points between two of the same height are left out."""
-    path = []
-    for first, last, known in _stretches(ys):
-        if not known:
-            continue
-        path.append(f"M{2 * first} {ys[first]}")
-        path += [
-            f"L{2 * at + 1} {ys[at]}"
-            for at in range(first, last + 1)
-            if at in (first, last) or not ys[at - 1] == ys[at] == ys[at + 1]
-        ]
-        path.append(f"H{2 * last + 2}")
+def _line(ys: Sequence[int | None], first: int, last: int) -> str:
+    """A path through the middles of known minutes; points between two of the same height are left out."""
+    path, before = [f"M{2 * first} {ys[first]}"], None
+    for at in range(first, last + 1):
+        y = ys[at]
+        if y != before or at == last or ys[at + 1] != y:
+            path.append(f"L{2 * at + 1} {y}")
+        before = y
+    path.append(f"H{2 * last + 2}")
     return "".join(path)
 
 
-def _marks(failed: Sequence[int | None], most: int) -> str:
-    return "".join(
-        f"M{2 * at + 1} {_GROUND}v-{max(_LEAST_MARK, round((_GROUND - _TOP) * number / most))}"
-        for at, number in enumerate(failed)
-        if number
-    )
+def _marks(failed: Sequence[int | None], scale: float) -> str:
+    heights = [(at, max(_LEAST_MARK, int(number * scale + 0.5))) for at, number in enumerate(failed) if number]
+    return "".join([f"M{2 * at + 1} {_GROUND}v-{height}" for at, height in heights])

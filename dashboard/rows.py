@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 
 from dashboard import cells, words
 from dashboard.live.parts import row_key
-from queues import listing
+from queues import attention, listing
 from queues.events import EventKind
 from queues.facts import Level, Why
-from queues.types import QueueRef, State
+from queues.types import Counts, QueueRef, State
 
 SHORT = {State.WAITING_CHILDREN: gettext_lazy("Children")}
 # Columns that narrow tables drop: what they say stands in the bar, too.
@@ -79,57 +79,77 @@ class Row:
 
 def row(found: listing.Row, *, manned: bool = True) -> Row:
     """A row; without `manned` there is no column of workers."""
-    made = parts(found)
     language = get_language() or ""
+    made = parts(found, language)
     drawn = [made["bar"]]
     names = [name for name in NAMES[3:] if manned or name != "workers"]
     drawn += [made[name] for name in names]
     return Row(found, made, format_html(_cells(language, manned), *drawn))
 
 
-def parts(found: listing.Row) -> Parts:
-    """Every live part of a row by its name, the last of its id. About 50 µs, less where it was drawn before."""
-    language = get_language() or ""
-    start, rests = _start(found.ref), _now(found, language) | _hour(found, language)
-    return {name: start + _OPEN[name] + rests[name] for name in NAMES}
+def parts(found: listing.Row, language: str, before: listing.Row | None = None) -> Parts:
+    """The live parts of a row by their names, the last of their ids; `language` is the active one. 50 to 100 µs.
+
+    With `before`, the row as it was drawn last, parts that cannot have changed are left out.
+    """
+    rests = _now(found, language, before)
+    if before is None or not _same_hour(found, before):
+        rests |= _hour(found, language)
+    opened = _opened(found.ref)
+    return {name: opened[name] + rest for name, rest in rests.items()}
 
 
-def _now(found: listing.Row, language: str) -> dict[str, SafeString]:
+def _now(found: listing.Row, language: str, before: listing.Row | None) -> dict[str, SafeString]:
     """What the last reading says."""
     counts, verdict, workers = found.queue.counts, found.verdict, found.queue.workers
-    numbers = tuple(counts[state] if counts else None for state in State)
-    paused = counts is not None and counts.paused
+    numbers, paused = _numbers(counts), counts is not None and counts.paused
     aged = any(fact.age_ms is not None and fact.level in MARKS for fact in verdict.facts)
-    unmanned = workers == 0 and verdict.why in UNMANNED and verdict.level in (Level.WARN, Level.CRIT)
+    unmanned = workers == 0 and verdict.why in UNMANNED and verdict.level in attention.URGENT
     made = {
-        "mark": _inner(cells.mark(*_mark(found, paused))),
-        "note": _inner(_note(found, language)),
-        "bar": _inner(cells.bar(numbers, paused, language) if counts else ""),
+        "mark": cells.mark(*_mark(found, paused)),
+        "note": _note(found, language),
         "workers": cells.number(workers, "warn b" if unmanned else "", "workers", language),
         "oldest": cells.oldest(counts.oldest if counts else None, "warn b" if aged else "", language),
     }
-    for state, number in zip(State, numbers, strict=True):
-        made[state.value] = cells.number(number, MUTE.get(state, ""), "count", language)
+    old = before.queue.counts if before else None
+    drawn = _numbers(old)
+    if old is None or counts is None or drawn != numbers or old.paused != paused:
+        made["bar"] = cells.bar(numbers, paused, language) if counts else cells.no_bar()
+    for state, number, was in zip(State, numbers, drawn, strict=True):
+        if number != was or old is None:
+            made[state.value] = cells.number(number, MUTE.get(state, ""), "count", language)
     return made
+
+
+def _numbers(counts: Counts | None) -> tuple[int | None, ...]:
+    held: Mapping[State, int] = counts.by_state if counts else {}
+    return tuple(map(held.get, State))
+
+
+def _same_hour(found: listing.Row, before: listing.Row) -> bool:
+    """Whether the whole minutes of a row say what they said. The minute that runs is not among them."""
+    now, old = found.history, before.history
+    if now is None or old is None:
+        return now is old
+    if found.upto != before.upto or found.verdict.holds(Why.FAILING) is not before.verdict.holds(Why.FAILING):
+        return False
+    return now is old or (
+        (now.known_from, now.lost) == (old.known_from, old.lost)
+        and all(old.counts.get(minute) == row for minute, row in now.counts.items() if minute <= found.upto)
+    )
 
 
 def _hour(found: listing.Row, language: str) -> dict[str, SafeString]:
     """What the last 60 whole minutes say: it changes once a minute."""
     history, upto = found.history, found.upto
-    if history is None:
-        finished = failed = cells.UNKNOWN
-    else:
+    finished = failed = cells.UNKNOWN
+    if history is not None:
         finished = tuple(history.series(EventKind.COMPLETED, upto))
         failed = tuple(history.series(EventKind.FAILED, upto))
-    lost = finished.count(None)
-    lose, win = cells.known(failed), cells.known(finished)
     hot = "warn b" if found.verdict.holds(Why.FAILING) else ""
-    # The end of the hour belongs to the drawing only where it says a time: else all idle queues share one.
-    return {
-        "spark": _inner(cells.spark(finished, failed, upto if 0 < lost < len(finished) else 0, language)),
-        "rate": cells.rate(finished[-1], language),
-        "failing": cells.share(lose, lose + win, len(finished) - lost, hot, language),
-    }
+    lost = None in finished and finished != cells.UNKNOWN
+    drawn = cells.hour(finished, failed, upto if lost else 0, hot, language)
+    return dict(zip(("spark", "rate", "failing"), drawn, strict=True))
 
 
 def _mark(found: listing.Row, paused: bool) -> tuple[str, str]:
@@ -142,12 +162,12 @@ def _mark(found: listing.Row, paused: bool) -> tuple[str, str]:
     return ("gone", "mute") if found.gone else ("", "")
 
 
-def _note(found: listing.Row, language: str) -> str:
+def _note(found: listing.Row, language: str) -> SafeString:
     """The gravest fact in a few words; the number of failed jobs has its own column."""
     for fact in found.verdict.facts:
         if fact.why is not Why.FAILED:
             return cells.note(fact.why, fact.number, fact.total, language)
-    return ""
+    return cells.note(None, 0, 0, language)
 
 
 def label(state: State) -> Promise | str:
@@ -155,17 +175,10 @@ def label(state: State) -> Promise | str:
     return SHORT.get(state) or words.STATE_WORDS[state]
 
 
-_OPEN = {name: format_html('{}" data-part', name) for name in NAMES}
-
-
-def _inner(content: SafeString | str) -> SafeString:
-    """The rest of a part without a class of its own."""
-    return format_html(">{}</span>", content)
-
-
-@lru_cache(maxsize=20_000)
-def _start(ref: QueueRef) -> SafeString:
-    return format_html('<span id="{}-', row_key(ref))
+@lru_cache(maxsize=5_000)
+def _opened(ref: QueueRef) -> Mapping[str, SafeString]:
+    """The beginning of each part of a row; it is closed by what the part says."""
+    return {name: format_html('<span id="{}-{}" data-part', row_key(ref), name) for name in NAMES}
 
 
 @lru_cache(maxsize=32)

@@ -262,15 +262,12 @@ def _active(counts: Counts, workers: int | None) -> list[Fact]:
 
 def _lately(history: History, upto: int) -> tuple[list[Fact], list[Fact]]:
     """Whether it fails fast, and whether it stalls."""
-    now = upto + 1
-    recent = [(minute, history.counts.get(minute)) for minute in range(now - STALLED_MINUTES + 1, now + 1)]
-    rows = [(minute, row) for minute, row in recent if row is not None]
-    if not rows:
-        return [], []
-    newest = [row for minute, row in rows if minute > now - FAILING_MINUTES]
-    failed = sum(row[_FAILED] for row in newest)
-    finished = failed + sum(row[_COMPLETED] for row in newest)
-    stalled = sum(row[_STALLED] for _, row in rows)
+    get, now = history.counts.get, upto + 1
+    rows = [get(minute) for minute in range(now - STALLED_MINUTES + 1, now + 1)]
+    newest = [row for row in rows[-FAILING_MINUTES:] if row]
+    failed = sum([row[_FAILED] for row in newest])
+    finished = failed + sum([row[_COMPLETED] for row in newest])
+    stalled = sum([row[_STALLED] for row in rows if row])
     fast = failed >= FAILING_LEAST and failed >= FAILING_SHARE * finished
     return (
         [Fact(Why.FAILING, Level.WARN, failed, total=finished)] if fast else [],

@@ -20,9 +20,9 @@ UNKNOWN = "–"
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000  # milliseconds
 
 
-def number(value: float | None) -> str:
-    """A number with its thousands apart: 1,234,567."""
-    return UNKNOWN if value is None else _number(value, get_language())
+def number(value: float | None, language: str | None = None) -> str:
+    """A number with its thousands apart: 1,234,567. Who writes thousands of them names the active language."""
+    return UNKNOWN if value is None else _number(value, language or get_language())
 
 
 # Kept by language, because a page of a list writes hundreds of numbers and durations.

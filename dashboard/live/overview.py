@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from weakref import WeakValueDictionary
 
+from django.utils.translation import get_language
+
 from dashboard import rows as table
 from dashboard import summary
 from dashboard.live import eyes
@@ -52,22 +54,24 @@ class Overview:
             return Update()
         drawn = self._take(news)
         parts: dict[str, str] = {}
-        for row in drawn:
+        language = get_language() or ""
+        for row, before in drawn:
             key = row_key(row.ref)
-            parts.update((f"{key}-{name}", html) for name, html in table.parts(row).items())
+            parts.update((f"{key}-{name}", html) for name, html in table.parts(row, language, before).items())
         say = ""
         if self.reading is not None:
             self._tell(news.standing.at_ms)
             for where, group in self._scopes():
                 parts |= self._sums(group, where)
                 say = self._watch(group, where, news.standing.at_ms) or say
-            parts |= self._sentences(drawn)
+            parts |= self._sentences()
             parts |= self._changes()
         changed = {row_key(row.ref): row.changed_ms for row in news.rows}
         return Update(parts, changed, say=say)
 
-    def _take(self, news: OverviewNews) -> Sequence[listing.Row]:
-        """Keep the news; gives the rows to draw."""
+    def _take(self, news: OverviewNews) -> Sequence[tuple[listing.Row, listing.Row | None]]:
+        """Keep the news; gives the rows to draw, each with what it was."""
+        before = dict(self.rows)
         if news.whole:
             self.rows = {}
         refs = [row.ref for row in news.rows]
@@ -85,7 +89,7 @@ class Overview:
             self._scan = _scanned(self.source)
         if news.whole and self.reading is None:
             self._tell(news.standing.at_ms)
-        return list(self.rows.values()) if turned else [self.rows[ref] for ref in refs]
+        return [(self.rows[ref], before.get(ref)) for ref in (self.rows if turned else refs)]
 
     def _judged(self, queue: QueueReading, told: RowNews, at_ms: int) -> listing.Row:
         """A row by its news. The last whole minute is the same for all: what happened in none of theirs is zero."""
@@ -142,7 +146,7 @@ class Overview:
         self._said_ms = at_ms if said else self._said_ms
         return said
 
-    def _sentences(self, drawn: Sequence[listing.Row]) -> Mapping[str, str]:
+    def _sentences(self) -> Mapping[str, str]:
         """The sentences of queues that need eyes, or did when some page was read."""
         parts: dict[str, str] = {}
         for ref in self._recent:

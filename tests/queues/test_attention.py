@@ -208,8 +208,8 @@ def lately(tallies: dict[int, dict[EventKind, int]], *, known_from: int = 0) -> 
     return history
 
 
-def why(history: History | None, **depth: int) -> list[Why]:
-    verdict = judge(ORDERS, counts(**depth), 1, NOW, history=history, upto=UPTO)
+def why(history: History | None) -> list[Why]:
+    verdict = judge(ORDERS, counts(), 1, NOW, history=history, upto=UPTO)
     return [fact.why for fact in verdict.facts if fact.level is Level.WARN]
 
 
