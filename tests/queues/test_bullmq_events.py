@@ -147,12 +147,13 @@ def test_a_job_whose_worker_died_is_stalled_and_fails_in_the_end(
     node.run(
         """
         const q = queue(args.major, "shop");
-        const dead = worker(args.major, "shop", () => new Promise(() => {}), { lockDuration: 60000, stalledInterval: 100 });
+        const hang = () => new Promise(() => {});
+        const dead = worker(args.major, "shop", hang, { lockDuration: 60000, stalledInterval: 100 });
         await q.add("hangs", {}, { jobId: "hangs" });
         await until(() => redis.exists("bull:shop:hangs:lock"));
         await dead.close(true);
         await redis.del("bull:shop:hangs:lock");
-        keep.next = worker(args.major, "shop", () => new Promise(() => {}),
+        keep.next = worker(args.major, "shop", hang,
           { stalledInterval: 100, maxStalledCount: 1, lockDuration: 60000, concurrency: 3 });
         await until(async () => (await redis.xrange("bull:shop:events", "-", "+")).some((e) => e[1][1] === "stalled"));
         """,
@@ -409,6 +410,19 @@ def test_positions_follow_adding_trimming_and_deleting(bullmq: BullMQ, store: re
     assert bullmq.entries({SHOP: f"{NOON}-10"}, most=9) == []
     _write(store, "event", "active", entry=f"{NOON}-3")
     assert stands() == Position(f"{NOON}-3", 1, added=1, first_id=f"{NOON}-3")
+
+
+def test_large_entries_are_copied_in_the_server_a_few_at_a_time(
+    bullmq: BullMQ, store: redis.Redis, redis_commands: RedisCommands
+) -> None:
+    queues = [QueueRef("main", b"bull", b"%d" % number) for number in range(10)]
+    for queue in queues[:3]:
+        _write(store, "event", "failed", "failedReason", "x" * 1_000_000, key=b"bull:%b:events" % queue.name)
+    bullmq.positions(queues)
+    with redis_commands(max=4) as sent:
+        found = bullmq.positions(queues)
+    assert len(sent) == 4
+    assert [found[queue].length for queue in queues] == [1, 1, 1, *[0] * 7]
 
 
 def test_a_server_that_does_not_count_what_was_added_leaves_that_unknown() -> None:
