@@ -48,6 +48,12 @@ def test_benches_run_on_small_seeds(names: tuple[str, ...]) -> None:
     assert "How long one command held the server" in printed
 
 
+def test_the_bench_of_live_pages_runs_on_a_small_load() -> None:
+    printed = bench("--scale", "0.001", "--seconds", "1", "live")
+    assert printed.count("### Live") == 5
+    assert "events that it neither read nor told lost" in printed
+
+
 def test_the_generator_writes_each_event_that_it_counts(valkey: redis.Redis, valkey_server: Server) -> None:
     names = ["one", "two"]
     with load.generator(Plan(valkey_server.port, 0, names, rate=200, still=["two"])) as writing:

@@ -35,17 +35,13 @@ class Load:
         return cls(sized(1_000, 10), sized(20_000, 50), sized(50, 5), sized(500, 10), sized(100, 20), seconds)
 
     @property
-    def floor_s(self) -> float:
-        return min(max(self.seconds / 4, 2), 15)
-
-    @property
     def phase_s(self) -> float:
         """How long each of the shorter phases takes."""
-        return min(max(self.seconds / 4, 3), 15)
+        return min(max(self.seconds / 4, 1), 15)
 
     @property
     def crowd_s(self) -> float:
-        return min(max(self.seconds / 3, 3), 20)
+        return min(max(self.seconds / 3, 1), 20)
 
 
 @dataclass(frozen=True)

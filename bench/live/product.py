@@ -72,6 +72,7 @@ def running(stage: Stage, size: Load) -> Iterator[Product]:
         marked = [marks.seed(client, f"marked-{number}", SOURCE) for number in range(MARKED)]
         crowded = marks.seed(client, CROWDED.decode(), SOURCE)
         refs = [*marked, crowded, *seeds.many(client, size.queues - MARKED, SOURCE)]
+        closing.callback(seeds.connect_workers(monitored.port, 0, refs))
         world = World(SourceConfig(name=SOURCE, url=monitored.url), client, refs)
         world.watch()
         discovery.scan(SOURCE)

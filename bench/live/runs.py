@@ -89,14 +89,12 @@ async def _phase(
         if made and beat:
             made.end()
             await beat
-            await asyncio.sleep(SETTLE_S)
-        await asyncio.to_thread(_listen, product, usage, min(seconds, LISTEN_S))
+            await asyncio.sleep(min(seconds, SETTLE_S))
+        usage.monitored, usage.own = await asyncio.gather(
+            asyncio.to_thread(listen, product.world.client, CLIENT_NAME.__eq__, min(seconds, LISTEN_S)),
+            asyncio.to_thread(listen, product.app, BENCH.__ne__, min(seconds, LISTEN_S)),
+        )
     return usage
-
-
-def _listen(product: Product, usage: Usage, seconds: float) -> None:
-    usage.monitored = listen(product.world.client, CLIENT_NAME.__eq__, seconds)
-    usage.own = listen(product.app, BENCH.__ne__, seconds)
 
 
 def _pages(product: Product, made: Marks, number: int, mix: Sequence[str]) -> list[Watcher]:

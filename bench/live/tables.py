@@ -13,7 +13,7 @@ from bench.live.runs import Figures
 from bench.measure import KB, MB, quantile
 from bench.report import Row, Table, limited
 
-FOLLOWER_PERCENT, EVENT_MS, FRAME_KB, FLAT_MB = 40, 1_000, 128, 10
+FOLLOWER_PERCENT, EVENT_MS, USUAL_KB, FRAME_KB, FLAT_MB = 40, 1_000, 10, 128, 10
 LONG_S = 600  # from then on memory has to be flat
 NAMES = (
     ("follower", "follower"),
@@ -64,7 +64,10 @@ def _moments(figures: Figures) -> Table:
         sizes = [size / KB for page in figures.pages if page.kind == kind for size in page.sizes]
         if sizes:
             spread = f"{quantile(sizes, 0.1):.1f} to {quantile(sizes, 0.9):.1f}"
-            rows.append(limited(f"a frame of {kind}, the median", statistics.median(sizes), "KB", spread=spread))
+            most = USUAL_KB if kind == "overview" else None
+            rows.append(
+                limited(f"a frame of {kind}, the median", statistics.median(sizes), "KB", most=most, spread=spread)
+            )
             rows.append(limited("the same, the largest", max(sizes), "KB", most=FRAME_KB))
     rows += [
         _pulses(figures),
