@@ -9,7 +9,7 @@ import { say } from "./say.js";
 import { leave, opened, painted, parsed } from "./socket.js";
 import { asOf, newestShown, show } from "./state.js";
 import { after, clear, clearAll } from "./timers.js";
-import { rows, watched } from "./watched.js";
+import { allFresh, rows, watched } from "./watched.js";
 
 const SILENT = 8000;
 const EVERY = 5000;
@@ -78,7 +78,9 @@ const pulse = ({ pulse: state, since, why = "", rate = null, at }) => {
   blind = state === "blind" ? { since: since ?? newestShown(), why } : null;
   show(state, { since: blind?.since, why, rate });
   if (blind && !was) poll(true);
-  if (!blind) clear("poll");
+  if (blind) return;
+  clear("poll");
+  allFresh();
 };
 const take = (from, text) => {
   if (from !== socket) return;

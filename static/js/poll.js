@@ -5,6 +5,7 @@ import { parseDocument } from "./inert.js";
 import { logAnew } from "./log.js";
 import { patch } from "./patch.js";
 import { asOf } from "./state.js";
+import { markStale } from "./watched.js";
 
 const PATIENCE = 8000;
 const { login } = document.body.dataset;
@@ -19,6 +20,8 @@ const take = (doc, begun) => {
   patch(doc, begun);
   fedAnew(doc);
   logAnew(doc);
+  // Rows that were loaded while one scrolled are not in it: the page is then as old as they are.
+  if (!markStale(doc)) return;
   const read = Number(line(doc)?.dataset.read);
   if (read) asOf(read * 1000);
   const [mine, theirs] = [of(document), of(doc)];

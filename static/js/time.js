@@ -32,7 +32,8 @@ const write = (node) => {
   const full = `${own.day} ${own.clock}${ms} ${own.offset}`;
   const relative = choice.clock === "relative" && node.dataset.time === "clock";
   const age = node.dataset.time === "age";
-  node.textContent = age ? duration(past) : relative ? ago : exact;
+  const text = age ? duration(past) : relative ? ago : exact;
+  if (node.textContent !== text) node.textContent = text;
   node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative || age ? "" : ` · ${ago}`}`;
 };
 
@@ -45,6 +46,13 @@ export const render = (root = document) => {
   for (const node of root.querySelectorAll("[data-clock-label]")) node.textContent = clock;
 };
 
+/** Moments that are shown as "3 min ago" grow older while the page stays open. */
+export const grow = () => { if (choice.clock === "relative") for (const node of document.querySelectorAll("time[data-time=clock]")) write(node); };
+
+document.addEventListener("pointerover", (event) => {
+  const node = event.target.closest?.("time[data-time]");
+  if (node) write(node); // its title says how long ago that is now
+});
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-zone-toggle]")) save("zone", (choice.zone = choice.zone === "utc" ? "local" : "utc"));
   else if (event.target.closest("[data-clock-toggle]")) save("clock", (choice.clock = choice.clock === "exact" ? "relative" : "exact"));

@@ -5,6 +5,16 @@ const list = (text) => (text ?? "").split(/[\s,]+/).filter(Boolean);
 /** The rows of queues that the overview shows now. */
 export const rows = () => [...document.querySelectorAll("tr[data-row]")].slice(0, ROWS).map((row) => row.dataset.row);
 
+/** Mark the rows that a page which was fetched anew leaves out; says whether there are none. */
+export const markStale = (doc) => {
+  const fresh = new Set([...doc.querySelectorAll("tr[data-row]")].map((row) => row.dataset.row));
+  const all = [...document.querySelectorAll("tr[data-row]")];
+  for (const row of all) row.toggleAttribute("data-stale", !fresh.has(row.dataset.row));
+  return all.every((row) => fresh.has(row.dataset.row));
+};
+/** News come for every row again. */
+export const allFresh = () => { for (const row of document.querySelectorAll("tr[data-stale]")) row.removeAttribute("data-stale"); };
+
 /** The first message on a socket; null when there is nothing to watch. */
 export const watched = () => {
   const about = document.getElementById("live")?.dataset ?? { page: "source", sources: document.body.dataset.liveSources };
@@ -12,7 +22,7 @@ export const watched = () => {
   if (!sources.length) return null;
   const watch = { page: about.page, sources };
   // `latest` is the reading that was fetched last: parts that changed before are on the page already.
-  const read = Number(about.latest || about.read);
+  const read = Math.floor(Number(about.latest || about.read));
   if (read) watch.read = read;
   for (const name of ["queue", "job", "after"]) if (about[name]) watch[name] = about[name];
   return watch;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -247,6 +248,63 @@ def test_the_page_is_fetched_anew_once_before_a_new_socket_is_asked(
     hide(opened, False)
     follower.watched(2)
     expect(opened.locator("#t-a")).to_have_text("fetched")
+
+
+def test_rows_that_polling_does_not_reach_are_marked_and_caught_up_by_the_socket(
+    page: Page, follower: Follower, served: Served
+) -> None:
+    first = '<tr data-row="q-1"><td><span id="q-1-a" data-part>1</span></td></tr>'
+    later = first.replace("q-1", "q-2")
+    served.markup = f"{ABOUT}<table>{first}{later}</table>"
+    page.clock.install()
+    page.goto(PATH)
+    follower.watched()
+    follower.frame()
+    expect(_word(page)).to_have_text("Live")
+    served.markup = f"{ABOUT.replace('1764540000000', '1764540009000')}<table>{first.replace('>1<', '>2<')}</table>"
+    follower.refuses = 1
+    follower.sockets[-1].close(code=1012)
+    expect(page.locator("#q-1-a")).to_have_text("2")
+    expect(page.locator("tr[data-stale]")).to_have_attribute("data-row", "q-2")
+    follower.watched(2)
+    assert follower.told("watch")[-1]["read"] == 1764540000000
+    follower.frame()
+    expect(page.locator("tr[data-stale]")).to_have_count(0)
+
+
+def test_a_page_that_opens_in_the_background_stops_work_too(page: Page, follower: Follower, served: Served) -> None:
+    page.clock.install()
+    page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })")
+    page.goto(PATH)
+    follower.watched()
+    closed: list[int | None] = []
+    follower.sockets[-1].on_close(lambda code, _reason: closed.append(code))
+    page.clock.fast_forward(11_000)
+    follower.until(lambda: bool(closed), "closed")
+    hide(page, False)
+    follower.watched(2)
+
+
+def test_a_selected_age_stands_still(opened: Page, follower: Follower) -> None:
+    follower.part("t-a", 'for <time datetime="2020-05-04T10:20:30.000Z" data-time="age">1 s</time>')
+    expect(opened.locator("#t-a")).to_have_text(re.compile(r"^for [\d,]+ d"))
+    opened.evaluate("getSelection().selectAllChildren(document.querySelector('[data-line=age]'))")
+    selected = opened.evaluate("String(getSelection())")
+    assert selected.strip().endswith("old")
+    for _ in range(3):
+        opened.clock.fast_forward(2_000)
+        follower.acknowledged(follower.frame())
+    assert opened.evaluate("String(getSelection())") == selected
+
+
+def test_moments_shown_as_ago_grow_older(opened: Page, follower: Follower) -> None:
+    opened.get_by_role("button", name=re.compile("Moments")).first.click()
+    follower.part("t-a", f'<time datetime="{datetime.now(UTC).isoformat()}" data-time="clock">x</time>')
+    expect(opened.locator("#t-a")).to_have_text(re.compile(r"^\d s ago$"))
+    for _ in range(13):
+        opened.clock.run_for(5_000)
+        follower.acknowledged(follower.frame())
+    expect(opened.locator("#t-a")).to_have_text(re.compile(r"^1 min"))
 
 
 def test_a_silent_socket_is_given_up_for_polling(opened: Page, follower: Follower, served: Served) -> None:
