@@ -13,7 +13,7 @@ from bench.live.load import Load, Plan
 from bench.live.marks import Marks
 from bench.live.meters import Usage, measured
 from bench.live.product import CROWDED, Product
-from bench.live.watchers import Watcher, watching
+from bench.live.watchers import Delays, Watcher, watching
 from queues.registry import backend
 from queues.types import QueueRef, State
 
@@ -29,8 +29,7 @@ class Crowd:
     opened_s: float = 0
     right: int = 0
     last_s: float | None = None
-    delays: Sequence[float] = ()
-    missed: int = 0
+    delays: Delays = field(default_factory=Delays)
     rate: float = 0
     usage: Usage = field(default_factory=Usage)
     ended: Sequence[str] = ()
@@ -55,11 +54,11 @@ async def crowd(product: Product, size: Load) -> Crowd:
         made.make()
         last = time.monotonic()
         took = await _all_right(pages, made, ref, last)
-    delays, missed = watchers.delays(pages, made, 0)
+    delays = watchers.delays(pages, made)
     truth = _truth(ref)
     right = sum(_shows(page, made, truth) for page in pages)
     ended = [page.ended for page in pages if page.ended]
-    return Crowd(len(pages), opened, right, took, delays, missed, told["events"] / told["seconds"], usage, ended)
+    return Crowd(len(pages), opened, right, took, delays, told["events"] / told["seconds"], usage, ended)
 
 
 async def _all_right(pages: Sequence[Watcher], made: Marks, ref: QueueRef, since: float) -> float | None:

@@ -10,6 +10,7 @@ from bench.live import watchers
 from bench.live.listening import Heard
 from bench.live.meters import Usage
 from bench.live.runs import Figures
+from bench.live.watchers import Delays
 from bench.measure import KB, MB, quantile
 from bench.report import Row, Table, limited
 
@@ -58,8 +59,7 @@ def _moments(figures: Figures) -> Table:
         ("job", "`progress` to the page of its job"),
         ("overview", "`failed` to the count on the overview"),
     ):
-        found, missed = watchers.delays([page for page in figures.pages if page.kind == kind], figures.marks, 0)
-        rows += _delays(what, found, missed)
+        rows += _delays(what, watchers.delays([page for page in figures.pages if page.kind == kind], figures.marks))
     for kind in ("overview", "queue", "job"):
         sizes = [size / KB for page in figures.pages if page.kind == kind for size in page.sizes]
         if sizes:
@@ -79,15 +79,19 @@ def _moments(figures: Figures) -> Table:
     return Table(f"Live: from an event to {len(figures.pages)} sockets", rows, (note, *_reasons(figures)))
 
 
-def _delays(what: str, found: Sequence[float], missed: int) -> list[Row]:
-    if not found:
-        return [Row(what, "–"), limited("the same, never shown", missed, "", most=0)]
-    spread = f"{quantile(found, 0.1):.0f} to {quantile(found, 0.9):.0f}"
+def _delays(what: str, told: Delays) -> list[Row]:
+    never = [
+        limited("the same, never shown", told.missed, "", most=0),
+        limited("the same, never shown, of the first two seconds", told.early, "", most=0),
+    ]
+    if not told.found:
+        return [Row(what, "–"), *never]
+    spread = f"{quantile(told.found, 0.1):.0f} to {quantile(told.found, 0.9):.0f}"
     return [
-        limited(f"{what}, p50", quantile(found, 0.5), "ms", spread=spread),
-        limited("the same, p95", quantile(found, 0.95), "ms", most=EVENT_MS),
-        limited("the same, the longest", max(found), "ms"),
-        limited("the same, never shown", missed, "", most=0),
+        limited(f"{what}, p50", quantile(told.found, 0.5), "ms", spread=spread),
+        limited("the same, p95", quantile(told.found, 0.95), "ms", most=EVENT_MS),
+        limited("the same, the longest", max(told.found), "ms"),
+        *never,
     ]
 
 
@@ -171,7 +175,7 @@ def _crowd(figures: Figures) -> Table:
         limited(f"opening {found.sockets} sockets", found.opened_s, "s"),
         limited("sockets without the final state", wrong, "", most=0),
         Row("from the last event until the last has it", "–" if found.last_s is None else f"{found.last_s:.1f} s"),
-        *_delays("`failed` to the feed", found.delays, found.missed),
+        *_delays("`failed` to the feed", found.delays),
         limited("web process", 100 * found.usage.shares["web"], "%"),
         limited("follower", 100 * found.usage.shares["follower"], "%"),
         limited("memory of the web process", found.usage.memory["web"][-1] / MB, "MB"),

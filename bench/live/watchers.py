@@ -17,6 +17,7 @@ from bench.live.marks import Marks
 from dashboard.live.parts import row_key
 from queues.types import QueueRef
 
+EARLY_MS = 2_000
 AT_ONCE = 20  # sockets that are being opened
 PATH = "/live/"
 Find = Callable[[bytes, Mapping[str, Any]], Iterable[int]]
@@ -104,19 +105,28 @@ def job(ref: QueueRef, after: str = "0-0") -> Watcher:
     return Watcher("job", watch, lambda text, _frame: map(int, marks.STEPS.findall(text)), ref)
 
 
-def delays(watchers: Iterable[Watcher], made: Marks, since: int) -> tuple[list[float], int]:
-    """Ms from each mark since number `since` to each socket that should show it, and how many were never shown."""
-    found, missed = [], 0
+@dataclass
+class Delays:
+    """Ms from marks to the sockets that have to show them. `early` and `missed` were never shown."""
+
+    found: list[float] = field(default_factory=list)
+    early: int = 0  # of the first two seconds: the follower may not know yet that somebody watches
+    missed: int = 0
+
+
+def delays(watchers: Iterable[Watcher], made: Marks) -> Delays:
+    """Each pair of a mark and a socket that has to show it is one value."""
+    told = Delays()
     for watcher in watchers:
         moments = made.stepped if watcher.kind == "job" else made.at
         for number in made.of(watcher.ref) if watcher.ref else range(len(moments)):
-            if number < since:
-                continue
             if number in watcher.shown:
-                found.append(watcher.shown[number] - moments[number])
+                told.found.append(watcher.shown[number] - moments[number])
+            elif moments[number] < moments[0] + EARLY_MS:
+                told.early += 1
             else:
-                missed += 1
-    return found, missed
+                told.missed += 1
+    return told
 
 
 def _now_ms() -> int:
