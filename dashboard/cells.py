@@ -82,7 +82,7 @@ def _bar_names(paused: bool) -> Sequence[str]:
 @lru_cache(maxsize=30_000)
 def number(value: int | None, css: str, data: str, language: str) -> SafeString:
     """The rest of a part with a number in it; for scripts the exact one under `data`, nothing when unknown."""
-    css = css if value else f"z {css}".strip()
+    css = css if value or css.startswith("warn") else f"z {css}".strip()
     exact = "" if value is None else int(value)
     return format_html(f' class="{css}" data-{data}="{exact}">{{}}</span>', quantities.number(value, language))
 

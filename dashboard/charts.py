@@ -40,7 +40,7 @@ def _fill(name: str) -> str:
     return escape(f"f-{name}").replace("{", "{{").replace("}", "}}")
 
 
-# A sparkline is 20 px high and as wide as its cell. Inside, a minute is two units wide and a pixel two units high;
+# A sparkline is 20 px high and as wide as its cell. Inside, a minute is one unit wide and a pixel two units high;
 # numbers stand between 3 px below the upper edge and the ground.
 _TOP, _GROUND, _HEIGHT = 6, 34, 40
 _LEAST_MARK = 4  # units: what failed is seen also beside thousands that did not
@@ -53,13 +53,13 @@ def spark(finished: Sequence[int | None], failed: Sequence[int | None], label: s
     `label` is its text alternative, and its title under a pointer. The page holds the pattern `p-unknown`
     (`components/glyphs.html`).
     """
-    width = max(2 * len(finished), 1)
+    width = max(len(finished), 1)
     most = max(max((number or 0 for number in finished), default=0), max((number or 0 for number in failed), default=0))
     scale = (_GROUND - _TOP) / (most or 1)
     ys = [None if number is None else _GROUND - int(number * scale + 0.5) for number in finished]
     stretches = list(_stretches(ys))
     gaps = [
-        _HATCH.format(200 * first / width, 200 * (last + 1 - first) / width)
+        _HATCH.format(100 * first / width, 100 * (last + 1 - first) / width)
         for first, last, known in stretches
         if not known
     ]
@@ -95,17 +95,26 @@ def _stretches(ys: Sequence[int | None]) -> Iterator[tuple[int, int, bool]]:
 
 
 def _line(ys: Sequence[int | None], first: int, last: int) -> str:
-    """A path through the middles of known minutes; points between two of the same height are left out."""
-    path, before = [f"M{2 * first} {ys[first]}"], None
-    for at in range(first, last + 1):
-        y = ys[at]
-        if y != before or at == last or ys[at + 1] != y:
-            path.append(f"L{2 * at + 1} {y}")
-        before = y
-    path.append(f"H{2 * last + 2}")
-    return "".join(path)
+    """A path through the middles of known minutes, by steps; points between two of the same height are left out."""
+    y = ys[first] or 0
+    path, flat = [f"M{first} {y}h.5"], 0
+    for found in ys[first + 1 : last + 1]:
+        step = (found or 0) - y
+        if step:
+            path.append(f"h{flat}l1{step:+d}" if flat else f"l1{step:+d}")
+            flat = 0
+        else:
+            flat += 1
+        y += step
+    return "".join(path) + f"h{flat}.5"
 
 
 def _marks(failed: Sequence[int | None], scale: float) -> str:
-    heights = [(at, max(_LEAST_MARK, int(number * scale + 0.5))) for at, number in enumerate(failed) if number]
-    return "".join([f"M{2 * at + 1} {_GROUND}v-{height}" for at, height in heights])
+    """Strokes from the ground up, each by its distance from the one before."""
+    path, x, y = [], 0, 0
+    for at, number in enumerate(failed):
+        if number:
+            height = max(_LEAST_MARK, int(number * scale + 0.5))
+            path.append(f"m{at - x}{y:+d}v-{height}" if path else f"M{at}.5 {_GROUND}v-{height}")
+            x, y = at, height
+    return "".join(path)

@@ -13,8 +13,10 @@ from dashboard import summary
 from dashboard.live import eyes
 from dashboard.live.parts import row_key
 from dashboard.live.update import Update
-from queues import attention, listing, readings
+from queues import attention, followed, listing, readings
 from queues.attention import Eye
+from queues.followed import Histories
+from queues.history import History
 from queues.live import News, OverviewNews, Pulse, RowNews
 from queues.quantities import instant
 from queues.readings import QueueReading, ScanState, SourceReading
@@ -38,6 +40,7 @@ class Overview:
         self.rows: dict[QueueRef, listing.Row] = {}
         self._among: frozenset[QueueRef] = frozenset()
         self._minute = 0
+        self._stored: Histories | None = None  # what was written down before the first news
         self._scan: datetime | None = None
         self._recent: dict[QueueRef, None] = {}  # those that needed eyes, the last one last
         self._eyes: dict[str, Sequence[Eye]] = {}  # by scope
@@ -75,14 +78,17 @@ class Overview:
         if news.whole:
             self.rows = {}
         refs = [row.ref for row in news.rows]
-        if not self._among and not news.whole:
-            self._among = readings.names(self.source)
+        if self._stored is None:
+            self._stored = followed.histories(self.source)
+            self._minute = self._stored.upto
+            self._among = frozenset() if news.whole else readings.names(self.source)
         if news.whole or not self._among.issuperset(refs):
             self._among = frozenset(refs) | (frozenset() if news.whole else self._among)
         minute = max((row.upto for row in news.rows), default=0)
         turned, self._minute = minute > self._minute, max(minute, self._minute)
         for told in news.rows:
-            self.rows[told.ref] = self._judged(_reading(told), told, news.standing.at_ms)
+            history = told.history if told.history or news.whole else self._history(told.ref, before.get(told.ref))
+            self.rows[told.ref] = self._judged(_reading(told), history, news.standing.at_ms)
         if turned:
             self._age(self.rows.keys() - set(refs), news.standing.at_ms)
         if news.whole or (turned and self.reading):
@@ -91,19 +97,22 @@ class Overview:
             self._tell(news.standing.at_ms)
         return [(self.rows[ref], before.get(ref)) for ref in (self.rows if turned else refs)]
 
-    def _judged(self, queue: QueueReading, told: RowNews, at_ms: int) -> listing.Row:
+    def _judged(self, queue: QueueReading, history: History | None, at_ms: int) -> listing.Row:
         """A row by its news. The last whole minute is the same for all: what happened in none of theirs is zero."""
-        upto = max(told.upto, self._minute) if told.history else 0
-        verdict = attention.judge_reading(queue, at_ms, self._among, told.history, upto)
-        return listing.Row(queue, verdict, True, told.history, upto)
+        verdict = attention.judge_reading(queue, at_ms, self._among, history, self._minute)
+        return listing.Row(queue, verdict, True, history, self._minute)
+
+    def _history(self, ref: QueueRef, before: listing.Row | None) -> History | None:
+        """What is known of the last hour of a row whose news do not say: as last told, else as it was written down."""
+        if before is not None:
+            return before.history
+        return self._stored.by_slug.get(ref.slug) if self._stored else None
 
     def _age(self, refs: Iterable[QueueRef], at_ms: int) -> None:
         """A minute has passed, also for rows without news: their hour moves on, and some wait for too long by now."""
         for ref in refs:
             row = self.rows[ref]
-            upto = self._minute if row.history else 0
-            verdict = attention.judge_reading(row.queue, at_ms, self._among, row.history, upto)
-            self.rows[ref] = listing.Row(row.queue, verdict, True, row.history, upto)
+            self.rows[ref] = self._judged(row.queue, row.history, at_ms)
 
     def _tell(self, at_ms: int) -> None:
         queues = tuple(row.queue for row in self.rows.values())

@@ -23,7 +23,7 @@ def hatched(drawn: str) -> list[tuple[float, float]]:
 
 def test_an_hour_of_nothing_is_a_flat_line_on_the_ground() -> None:
     drawn = spark(HOUR, HOUR, "quiet")
-    assert path(drawn, "k-ink2") == "M0 34L1 34L119 34H120"
+    assert path(drawn, "k-ink2") == "M0 34h.5h59.5"
     assert path(drawn, "thin k-failed") == ""
     assert hatched(drawn) == []
 
@@ -32,7 +32,7 @@ def test_unknown_minutes_are_hatched_and_the_line_is_broken_there() -> None:
     finished = [None] * 15 + [4] * 15 + [None] * 15 + [8] * 15
     drawn = spark(finished, finished, "")
     assert hatched(drawn) == [(0, 25), (50, 75)]
-    assert path(drawn, "k-ink2") == "M30 20L31 20L59 20H60M90 6L91 6L119 6H120"
+    assert path(drawn, "k-ink2") == "M15 20h.5h14.5M45 6h.5h14.5"
 
 
 def test_an_hour_of_which_nothing_is_known_has_no_line_at_all() -> None:
@@ -45,19 +45,19 @@ def test_an_hour_of_which_nothing_is_known_has_no_line_at_all() -> None:
 
 def test_a_single_known_minute_is_still_drawn() -> None:
     drawn = spark([None, 3, None], [None, 0, None], "")
-    assert path(drawn, "k-ink2") == "M2 6L3 6H4"
+    assert path(drawn, "k-ink2") == "M1 6h.5h0.5"
 
 
 def test_failures_share_the_scale_and_one_among_thousands_is_seen() -> None:
     finished, failed = [1000] * 60, [*HOUR[:-2], 1, 2000]
     drawn = spark(finished, failed, "")
-    assert path(drawn, "thin k-failed") == "M117 34v-4M119 34v-28"
-    assert path(drawn, "k-ink2").startswith("M0 20L1 20L119 20")
+    assert path(drawn, "thin k-failed") == "M58.5 34v-4m1+4v-28"
+    assert path(drawn, "k-ink2") == "M0 20h.5h59.5"
 
 
 def test_the_line_goes_through_every_change() -> None:
     drawn = spark([0, 0, 7, 0, 0, 0], [0] * 6, "")
-    assert path(drawn, "k-ink2") == "M0 34L1 34L3 34L5 6L7 34L11 34H12"
+    assert path(drawn, "k-ink2") == "M0 34h.5h1l1-28l1+28h2.5"
 
 
 def test_a_label_is_text_whatever_it_holds() -> None:

@@ -142,6 +142,30 @@ def test_a_row_without_news_moves_on_when_a_minute_has_passed() -> None:
     assert rows_of(again) == {row_key(ref("sms"))}
 
 
+def test_a_row_whose_news_do_not_tell_the_last_hour_keeps_it() -> None:
+    overview = Overview("main")
+    overview.update(news(told("mail", counts(), history=finished({0: (4, 6)})), whole=True))
+    update = overview.update(news(told("mail", counts(waiting=1), upto=0)))
+    assert text(part(update, "note", "mail")) == "6 of 10 failed in 5 min"
+    assert text(update.parts["total-finished"]) == "4"
+    gone = overview.update(news(told("mail", counts(waiting=1)), whole=True))
+    assert text(part(gone, "rate", "mail")) == "–", "all were told, and of this one nothing is known"
+
+
+def test_before_all_rows_were_told_the_last_hour_is_what_was_written_down(
+    source: SourceConfig, valkey: redis.Redis
+) -> None:
+    queue = seed_queue(valkey, "mail", completed=3)
+    discovery.scan("main")
+    write_down([queue])
+    history = followed.histories("main").by_slug["mail"]
+    history.add({now_ms() // MINUTE_MS - 1: {EventKind.FAILED: 9}})
+    Stream.objects.update(history=dump(history))
+    update = Overview("main").update(OverviewNews("main", Standing(Pulse.LIVE, NOW), [told("mail", counts(), upto=0)]))
+    assert text(part(update, "note", "mail")) == "9 of 9 failed in 5 min"
+    assert "unknown before" in part(update, "spark", "mail")
+
+
 def test_totals_count_all_rows_and_are_not_drawn_before_all_are_known() -> None:
     overview = Overview("main")
     first = overview.update(news(told("mail", counts(waiting=3))))
