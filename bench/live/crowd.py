@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from bench.live import load, watchers
 from bench.live.load import Load, Plan
@@ -18,6 +19,7 @@ from queues.registry import backend
 from queues.types import QueueRef, State
 
 ENDS_WITHIN_S = 30.0
+Counted: TypeAlias = Mapping[str, int | None]
 LIVE_COUNTS = (State.WAITING, State.ACTIVE, State.COMPLETED, State.FAILED)
 
 
@@ -41,7 +43,7 @@ async def crowd(product: Product, size: Load) -> Crowd:
     made = Marks(product.world.client, [ref])
     pages = [watchers.queue(ref) for _ in range(size.crowd)]
     plan = Plan(product.port, 0, [CROWDED.decode()], size.crowd_rate)
-    began = time.monotonic()
+    before, began = await asyncio.to_thread(_truth, ref), time.monotonic()
     async with watching(pages, product.web.port, product.cookie):
         opened = time.monotonic() - began
         processes = {"web": product.web.process.pid, "follower": product.follower.pid}
@@ -53,33 +55,32 @@ async def crowd(product: Product, size: Load) -> Crowd:
             told = await asyncio.to_thread(writing.end)
         made.make()
         last = time.monotonic()
-        took = await _all_right(pages, made, ref, last)
+        truth = await asyncio.to_thread(_truth, ref)
+        took = await _all_right(lambda page: _shows(page, made, before, truth), pages, last)
     delays = watchers.delays(pages, made)
-    truth = _truth(ref)
-    right = sum(_shows(page, made, truth) for page in pages)
+    right = sum(_shows(page, made, before, truth) for page in pages)
     ended = [page.ended for page in pages if page.ended]
     return Crowd(len(pages), opened, right, took, delays, told["events"] / told["seconds"], usage, ended)
 
 
-async def _all_right(pages: Sequence[Watcher], made: Marks, ref: QueueRef, since: float) -> float | None:
+async def _all_right(is_right: Callable[[Watcher], bool], pages: Sequence[Watcher], since: float) -> float | None:
     """Seconds until all showed the truth; None when they do not within the time."""
-    truth = await asyncio.to_thread(_truth, ref)
     while time.monotonic() < since + ENDS_WITHIN_S:
-        if all(_shows(page, made, truth) for page in pages):
+        if all(map(is_right, pages)):
             return time.monotonic() - since
         await asyncio.sleep(0.05)
     return None
 
 
-def _truth(ref: QueueRef) -> Mapping[str, int | None]:
+def _truth(ref: QueueRef) -> Counted:
     """What the server holds, as the page's tabs count it."""
     counts = backend(ref.source).counts([ref])[ref]
     return {f"tab-{state}": counts[state] for state in LIVE_COUNTS}
 
 
-def _shows(page: Watcher, made: Marks, truth: Mapping[str, int | None]) -> bool:
-    """Whether the last mark is in its feed and every number that it was sent is right."""
-    found = {name: _count(page.parts.get(name, "")) for name in truth}
+def _shows(page: Watcher, made: Marks, before: Counted, truth: Counted) -> bool:
+    """Whether the last mark is in its feed, and every number right: as last sent, else as the page was read."""
+    found = {name: _count(page.parts[name]) if name in page.parts else before[name] for name in truth}
     return len(made.at) - 1 in page.shown and found == truth
 
 
