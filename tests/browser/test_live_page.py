@@ -197,8 +197,8 @@ def test_ages_grow_by_themselves_and_are_right_where_the_readers_clock_is_not(
     page.goto(PATH)
     follower.watched()
     follower.frame()
-    expect(page.locator("[data-line=age]")).to_have_text(re.compile(r"^\s*\d s\s+old\s*$"))
-    expect(page.locator("[data-line=age]")).to_have_text(re.compile(r"^\s*[2-9] s\s+old\s*$"))
+    expect(page.locator("[data-line=age]")).to_have_text(re.compile(r"^\s*data\s+\d s\s+old\s*$"))
+    expect(page.locator("[data-line=age]")).to_have_text(re.compile(r"^\s*data\s+[2-9] s\s+old\s*$"))
 
 
 def test_rows_that_were_loaded_later_are_told(opened: Page, follower: Follower) -> None:
