@@ -83,9 +83,10 @@ def start_follower(transactional_db: None) -> Iterator[Callable[[Mapping[str, st
 
         def start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
             command = [sys.executable, "manage.py", "follow"]
-            where = {"cwd": settings.BASE_DIR, "env": _environment(environment)}
-            running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **where))
-            return running[-1]
+            cwd, env = settings.BASE_DIR, _environment(environment)
+            process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            running.append(process)
+            return process
 
         yield start
         for process in running:

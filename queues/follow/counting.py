@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
@@ -38,19 +37,19 @@ class Counting:
         """Count these with the next call, whosever turn it is."""
         self._now.update(queues)
 
-    def read(self, queues: Collection[QueueRef], watched: Collection[QueueRef]) -> Collection[QueueRef]:
-        """Count the queues whose turn it is. Gives those that differ from what was read before.
+    def read(self, queues: Collection[QueueRef], watched: Collection[QueueRef], now: float) -> Collection[QueueRef]:
+        """Count the queues whose turn it is (`now` is monotonic, in seconds); give those that differ from before.
 
         Two calls for every 125 queues that are counted, and one CLIENT LIST each five seconds.
         """
-        chosen = self._chosen(queues, watched)
+        chosen = self._chosen(queues, watched, now)
         for gone in self.rows.keys() - set(queues):
             del self.rows[gone]
         if not chosen:
             return ()
         at_ms = now_ms()
         counts = self._reader.counts(chosen)
-        self._read_workers()
+        self._read_workers(now)
         changed = []
         for ref, each in counts.items():
             held = self._workers.of(ref)
@@ -70,8 +69,7 @@ class Counting:
             if row := self.rows.get(ref):
                 self.rows[ref] = replace(row, changed_ms=at_ms)
 
-    def _chosen(self, queues: Collection[QueueRef], watched: Collection[QueueRef]) -> list[QueueRef]:
-        now = time.monotonic()
+    def _chosen(self, queues: Collection[QueueRef], watched: Collection[QueueRef], now: float) -> list[QueueRef]:
         chosen = set(self._now)
         self._now.clear()
         if now >= self._due.turn:
@@ -82,8 +80,7 @@ class Counting:
             chosen.update(ref for ref in queues if ref not in self.rows)
         return [ref for ref in queues if ref in chosen]
 
-    def _read_workers(self) -> None:
-        now = time.monotonic()
+    def _read_workers(self, now: float) -> None:
         if now < self._due.workers or Capability.WORKERS not in self._reader.capabilities:
             return
         self._due.workers = now + WORKERS_S

@@ -23,7 +23,7 @@ from queues.names import show_controls
 from queues.quantities import now_ms
 from queues.types import QueueRef, Text
 
-POLL_S = 0.2
+POLL_S = 0.25
 ROUNDS_S = 1.0  # reading goes on at once for so long while more has come than one reading brings
 JOIN_S = 3.0  # how often we look for queues that were found or went away
 VERIFY_S = 5.0
@@ -112,22 +112,23 @@ class SourceFollower:
         self._due = dict.fromkeys(self._due, 0.0)
 
     def _follow(self) -> float:
+        began = time.monotonic()
         self._teller.ask()
         try:
-            self._read()
+            self._read(began)
         except Unreachable as error:
             return self._blind(error)
         except QueueError as error:
             return self._refused(error)
-        self._teller.tell(self.standing, self.streams, self._covered_ms)
+        self._teller.tell(self.standing, self.streams, self._covered_ms, began)
         if self._is_due("save", SAVE_S):
             self._save()
         return POLL_S
 
-    def _read(self) -> None:
+    def _read(self, began: float) -> None:
         if self._is_due("join", JOIN_S):
             self._join()
-        self._teller.attach(self.streams)
+        self._teller.attach(self.streams, self._server_ms())
         fresh = self._is_due("verify", VERIFY_S)
         if fresh or self._failures:
             self._look_at_clock()
@@ -137,7 +138,7 @@ class SourceFollower:
         if self._failures:
             self._back()
         self._stand(began_ms, behind)
-        self._teller.count(self.streams)
+        self._teller.count(self.streams, began)
         cost.report()
 
     def _rounds(self) -> list[Stream]:
@@ -227,7 +228,7 @@ class SourceFollower:
         return self._wait()
 
     def _wait(self) -> float:
-        self._teller.tell(self.standing, self.streams, self._covered_ms)
+        self._teller.tell(self.standing, self.streams, self._covered_ms, time.monotonic())
         if self._is_due("save", SAVE_S):
             self._save()
         shortest, longest = PATIENCE_S

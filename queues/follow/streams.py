@@ -46,6 +46,13 @@ class Watched:
     recent: deque[Event] = field(default_factory=lambda: deque(maxlen=SAMPLE))
     progress: dict[bytes, Event] = field(default_factory=dict)
 
+    def recall(self, batch: Batch, upto: str) -> None:
+        """What happened before anybody was known to watch, up to what the follower has counted."""
+        last = parsed(upto)
+        events = [event for event in batch.events(most=SAMPLE) if parsed(event.id) <= last]
+        self.recent.extend(events)
+        self.total += len(events)
+
     def take(self, batch: Batch) -> None:
         self.total += batch.number
         kinds = {kind for tally in batch.tallies.values() for kind in tally}
@@ -81,6 +88,7 @@ class Stream:
     lost: int = 0
     exists: bool = True
     changed: bool = False  # since it was last stored
+    moved: bool = False  # since its queue was last counted
     stored: int | None = None  # how many notable events are kept; None = not asked yet
     verified_ms: int = 0  # up to here nothing is lost that we do not know of
     check: Position | None = None  # where the server said the stream stood: compared when we get there
@@ -91,6 +99,11 @@ class Stream:
     watched: Watched | None = None
     jobs: dict[bytes, list[Event]] = field(default_factory=dict)  # of jobs that somebody watches
 
+    def recalled(self, batch: Batch, job: bytes) -> list[Event]:
+        """What happened to a job before anybody was known to watch it."""
+        last = parsed(self.last_id)
+        return [event for event in batch.events(job=job, most=SAMPLE) if parsed(event.id) <= last]
+
     def take(self, batch: Batch) -> Event | None:
         """Count what one reading brought. Gives the gap when this reading shows that events were lost before it."""
         gap = self._settle(batch)
@@ -99,7 +112,7 @@ class Stream:
         self.strange += batch.strange
         if self.added is not None:
             self.added += batch.number
-        self.changed = True
+        self.changed = self.moved = True
         mean = batch.size / max(batch.number, 1)
         self.entry_bytes = max(mean, (self.entry_bytes or 0) / 2)
         self.history.add(batch.tallies)

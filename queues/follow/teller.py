@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
@@ -30,6 +30,9 @@ from queues.names import decode_part
 from queues.types import JobRef, QueueRef
 
 ASK_S = 1.0
+RECALL_MS = 4_000  # a page is read, connects and is asked for within that: what happened meanwhile is told it too
+MOVED_MOST = 250  # queues that are counted twice a second, as events told that they moved
+RECALLED = 500  # entries of a stream that are looked at for it
 TELL_S = 0.5
 STILL_S = 1.0  # something is said about a topic at least so often, also when nothing happened
 WHOLE_S = 5.0  # all rows of an overview: for who came later, and for what a lost message left wrong
@@ -77,29 +80,59 @@ class Teller:
             kept = self._topics | {Topic(About.SOURCE, self._source)}
             self._told = {topic: at for topic, at in self._told.items() if topic in kept}
 
-    def attach(self, streams: Mapping[QueueRef, Stream]) -> None:
-        """Have the streams collect for those who watch them."""
+    def attach(self, streams: Mapping[QueueRef, Stream], server_ms: float) -> None:
+        """Have the streams collect for those who watch them. One call where somebody has begun to."""
         jobs: dict[QueueRef, set[bytes]] = {}
         for job in map(_job, self._topics):
             if job:
                 jobs.setdefault(job.queue, set()).add(job.id)
         queues = {topic.queue for topic in self._topics if topic.about is About.QUEUE}
+        begun: dict[QueueRef, str] = {}
         for ref, stream in streams.items():
+            wanted = jobs.get(ref, set())
+            if (ref.slug in queues and stream.watched is None) or wanted - stream.jobs.keys():
+                begun[ref] = f"{max(0, int(server_ms) - RECALL_MS)}-0"
             if ref.slug not in queues:
                 stream.watched = None
-            elif stream.watched is None:
+        self._begin([streams[ref] for ref in begun], begun, queues, jobs)
+        for ref, stream in streams.items():
+            if stream.jobs:
+                stream.jobs = {job: events for job, events in stream.jobs.items() if job in jobs.get(ref, ())}
+
+    def _begin(
+        self,
+        streams: Sequence[Stream],
+        after: Mapping[QueueRef, str],
+        queues: Collection[str],
+        jobs: Mapping[QueueRef, Collection[bytes]],
+    ) -> None:
+        """Look back at the last seconds of streams that somebody has begun to watch."""
+        if not streams:
+            return
+        self.recount(after)
+        batches = {batch.queue: batch for batch in self._reader.entries(after, most=RECALLED)}
+        for stream in streams:
+            batch = batches.get(stream.ref)
+            if stream.ref.slug in queues and stream.watched is None:
                 stream.watched = Watched()
-                self.recount([ref])
-            if stream.jobs or ref in jobs:
-                stream.jobs = {job: stream.jobs.get(job, []) for job in jobs.get(ref, ())}
+                if batch:
+                    stream.watched.recall(batch, stream.last_id)
+            for job in jobs.get(stream.ref, ()):
+                if job not in stream.jobs:
+                    stream.jobs[job] = stream.recalled(batch, job) if batch else []
 
-    def count(self, streams: Mapping[QueueRef, Stream]) -> None:
-        """Read the depths of the queues whose turn it is."""
-        self._rows.update(self._counting.read(streams.keys(), self._looked_at(streams)))
+    def count(self, streams: Mapping[QueueRef, Stream], now: float) -> None:
+        """Read the depths of the queues whose turn it is, and right before telling those that have just moved."""
+        watched = self._looked_at(streams)
+        moved = [ref for ref in watched if streams[ref].moved]
+        if len(moved) <= MOVED_MOST and now - self._told_at >= TELL_S:
+            self._counting.at_once(moved)
+            for ref in moved:
+                streams[ref].moved = False
+        self._rows.update(self._counting.read(streams.keys(), watched, now))
 
-    def tell(self, standing: Standing, streams: Mapping[QueueRef, Stream], covered_ms: int) -> None:
+    def tell(self, standing: Standing, streams: Mapping[QueueRef, Stream], covered_ms: int, now: float) -> None:
         """Hand over what is new to those who watch. Looks up the jobs of the events that are shown: some 10 calls."""
-        now = time.monotonic()
         if now - self._told_at < TELL_S:
             return
         self._told_at = now

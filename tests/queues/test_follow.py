@@ -13,7 +13,7 @@ from queues.events import EventKind
 from queues.follow.source import SourceFollower
 from queues.followed import histories, standings
 from queues.history import KINDS, MINUTE_MS, load
-from queues.live import OverviewNews, Pulse, QueueNews, SourceNews
+from queues.live import About, JobNews, OverviewNews, Pulse, QueueNews, SourceNews, Topic
 from queues.models import Following, Notable, Queue, Stream
 from queues.registry import SourceConfig
 from queues.types import QueueRef, State
@@ -317,6 +317,24 @@ def test_news_of_a_watched_queue_tell_its_events_counts_and_entries(valkey: redi
     assert news.entered == {State.WAITING: 1, State.ACTIVE: 1, State.COMPLETED: 1}
     assert news.row is not None
     assert news.row.counts[State.COMPLETED] == 1
+
+
+def test_who_begins_to_watch_is_told_the_last_seconds_and_nothing_twice(valkey: redis.Redis, shop: QueueRef) -> None:
+    audience = Listening()
+    one = follower(audience)
+    step(one)
+    for kind in ("waiting", "active"):
+        add(valkey, "shop", kind, "jobId", "7")
+    step(one)
+    audience.topics = {queue_topic(shop), Topic(About.JOB, "main", "shop", "7")}
+    add(valkey, "shop", "completed", "jobId", "7")
+    time.sleep(1.1)
+    step(one)
+    time.sleep(1.1)
+    step(one)
+    seen = [seen.event.kind for each in audience.news if isinstance(each, QueueNews) for seen in each.events]
+    of_job = [event.kind for each in audience.news if isinstance(each, JobNews) for event in each.events]
+    assert seen == of_job == ["waiting", "active", "completed"]
 
 
 def test_a_burst_becomes_a_sample_that_says_of_how_many(valkey: redis.Redis, shop: QueueRef) -> None:
