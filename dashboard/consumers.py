@@ -22,6 +22,7 @@ FIRST_MESSAGE_S = 10.0
 RIGHTS_S = 30.0
 RIGHTS_UNKNOWN_S = 55.0  # while the database does not answer, a socket lives on for so long
 PAUSE_S = 0.2  # between two frames
+WRITTEN_S = 0.2  # a server that stops breaks all connections when we return: the code must be out by then
 MESSAGES, MESSAGES_A_SECOND = 120, 20  # that a socket may send at once, and for long
 
 _refusals = Refusals()
@@ -151,7 +152,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         protocol = next(iter(getattr(self._reply, "args", ())), None)
         if frame := getattr(protocol, "sendCloseFrame", None):
             frame(code=RESTART)
-            await asyncio.sleep(0)  # until it is written
+            await asyncio.sleep(WRITTEN_S)
         else:
             await self.close(RESTART)
 

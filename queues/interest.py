@@ -30,7 +30,7 @@ _TELL = """
 local time = redis.call('TIME')
 local until_ms = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 for i = 2, #ARGV do redis.call('ZADD', KEYS[1], until_ms, ARGV[i]) end
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.max(ARGV[1], redis.call('PTTL', KEYS[1])))
 return 1
 """
 _WATCHED = """

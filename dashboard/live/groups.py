@@ -33,7 +33,8 @@ logging.getLogger("channels_redis.pubsub").addFilter(_told_by_us)
 
 def group(topic: Topic) -> str:
     """The group of all who watch a topic: names of queues and jobs may hold what names of groups must not."""
-    digest = sha1("\0".join((topic.source, topic.queue, topic.job)).encode(), usedforsecurity=False).hexdigest()
+    name = f"{topic.source}\0{topic.queue}\0{topic.job}"
+    digest = sha1(name.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
     return f"{topic.about.value}.{digest}"
 
 
