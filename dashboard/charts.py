@@ -111,7 +111,8 @@ def _line(ys: Sequence[int | None], first: int, last: int) -> str:
 
 def _marks(failed: Sequence[int | None], scale: float) -> str:
     """Strokes from the ground up, each by its distance from the one before."""
-    path, x, y = [], 0, 0
+    x = y = 0
+    path: list[str] = []
     for at, number in enumerate(failed):
         if number:
             height = max(_LEAST_MARK, int(number * scale + 0.5))

@@ -24,8 +24,9 @@ from queues.facts import Level, Why
 from queues.types import Counts, QueueRef, State
 
 SHORT = {State.WAITING_CHILDREN: gettext_lazy("Children")}
-# Columns that narrow tables drop: what they say stands in the bar, too.
-MINOR = {State.COMPLETED: " mi", State.PRIORITIZED: " mi", State.WAITING_CHILDREN: " mi"}
+# Columns that narrower tables drop, the last ones first: what they say stands in the bar, too.
+MINOR = dict.fromkeys((State.COMPLETED, State.PRIORITIZED, State.WAITING_CHILDREN), " mi")
+MINOR |= dict.fromkeys((State.ACTIVE, State.DELAYED), " mid")
 MUTE = {State.COMPLETED: "mute"}
 MARKS = {Level.CRIT: ("crit", "bad"), Level.WARN: ("warn", "warn"), Level.UNKNOWN: ("unknown", "s-unknown")}
 UNMANNED = (Why.NO_WORKER, Why.STRANDED)
@@ -190,7 +191,7 @@ def _cells(language: str, manned: bool) -> str:
     made = ['<td role="cell" class="bar full">{}</td>']
     for name in NAMES[3:]:
         if name == "spark":
-            made.append('<td role="cell" class="sp full">{}</td>')
+            made.append('<td role="cell" class="sp">{}</td>')
         elif manned or name != "workers":
             css, data = (MINOR.get(State(name), ""), f' data-state="{name}"') if name in set(State) else ("", "")
             opened = format_html('<td role="cell" class="r q{}" data-l="{}"', css, labels[name])

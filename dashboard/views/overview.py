@@ -45,7 +45,7 @@ HEADS = (
     (gettext_lazy("Workers"), "r", SortKey.WORKERS),
     (gettext_lazy("Oldest waiting"), "r", SortKey.OLDEST),
     (gettext_lazy("Finished, last 60 min"), "", None),
-    ("", "r", None),
+    (gettext_lazy("Last minute"), "r", None),
     (gettext_lazy("Failing, 1 h"), "r", None),
 )
 
