@@ -1,6 +1,6 @@
 """News as messages of the channel layer: lists of numbers and texts, without what has its default.
 
-For 1,000 rows with a full hour of history writing takes about 7 ms, reading about 25 ms.
+For 1,000 rows with a full hour of history writing takes some 15 ms, reading some 40 ms.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -130,3 +131,8 @@ def source_news(source: str = "main", pulse: Pulse = Pulse.LIVE) -> SourceNews:
 
 def parts_of(frame: Mapping[str, Any]) -> dict[str, str]:
     return dict(frame.get("parts", {}))
+
+
+def unnumbered(text: str) -> str:
+    """A frame without its number: one that is written anew between two sockets has another."""
+    return re.sub(r'^\{"n":[0-9]+,', "{", text)
