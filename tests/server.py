@@ -83,7 +83,7 @@ def start_follower(transactional_db: None) -> Iterator[Callable[[Mapping[str, st
 
         def start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
             command = [sys.executable, "manage.py", "follow"]
-            cwd, env = settings.BASE_DIR, _environment(environment)
+            cwd, env = settings.BASE_DIR, child_environment(environment)
             process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
             running.append(process)
             return process
@@ -122,7 +122,7 @@ def _running(environment: Mapping[str, str]) -> Iterator[Server]:
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command,
-                env=_environment(environment),
+                env=child_environment(environment),
                 cwd=settings.BASE_DIR,
                 pass_fds=[listening.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -139,7 +139,8 @@ def _running(environment: Mapping[str, str]) -> Iterator[Server]:
             _stop(process)
 
 
-def _environment(own: Mapping[str, str]) -> dict[str, str]:
+def child_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Variables of a process of the product on the database of this test."""
     return {**os.environ, "DJANGO_SETTINGS_MODULE": "dashboard.settings", "DATABASE_URL": database_url(), **own}
 
 

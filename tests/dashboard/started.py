@@ -134,8 +134,8 @@ def _what(process: psutil.Process) -> str:
         words = " ".join(process.cmdline())
     except psutil.Error:
         return "ended"
-    kinds = ("demo_traffic", "manage.py follow", "manage.py", "valkey-server", "redis-server", "daphne", " worker", " beat")
-    return next((kind.removeprefix("manage.py ").strip() for kind in kinds if kind in words), words)
+    kinds = ("demo_traffic", " follow", "manage.py", "valkey-server", "redis-server", "daphne", " worker", " beat")
+    return next((kind.strip() for kind in kinds if kind in words), words)
 
 
 def get(url: str, **headers: str) -> tuple[int, str, dict[str, str]]:

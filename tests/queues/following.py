@@ -1,5 +1,7 @@
 """What tests of the follower share: one whose steps a test takes itself, and an audience that remembers."""
 
+# mypy: allow-untyped-calls
+
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
