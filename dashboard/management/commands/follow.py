@@ -27,4 +27,7 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         publisher = Publisher()
-        follow.run(publisher, stop)
+        try:
+            follow.run(publisher, stop)
+        finally:
+            publisher.close()
