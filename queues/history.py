@@ -6,7 +6,7 @@ A minute that nobody followed, or of which events were lost, is None: unknown is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queues.events import EventKind
@@ -88,11 +88,7 @@ def load(text: str) -> History | None:
     try:
         known_from, flat, lost = json.loads(text)
         width = len(KINDS) + 1
-        counts = {known_from + row[0]: row[1:] for row in _rows(flat, width)}
+        counts = {known_from + flat[at]: flat[at + 1 : at + width] for at in range(0, len(flat), width)}
         return History(known_from, counts, set(lost))
     except (IndexError, TypeError, ValueError):
         return None
-
-
-def _rows(flat: Sequence[int], width: int) -> Iterable[list[int]]:
-    return (list(flat[start : start + width]) for start in range(0, len(flat), width))

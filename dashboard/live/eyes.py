@@ -40,22 +40,27 @@ def remember(scope: str, keys: Collection[str]) -> str:
     return digest
 
 
-def changes(scope: str, keys: Collection[str]) -> Mapping[str, SafeString]:
-    """The parts beside all strips that readers may have, now that these queues need eyes."""
+def changes(scope: str, keys: Collection[str], urgent: Collection[str]) -> Mapping[str, SafeString]:
+    """The parts beside all strips that readers may have, now that a strip would show these queues.
+
+    `urgent` are all that need eyes: one that only stands behind graver ones now is not said to be well.
+    """
     now = frozenset(keys)
     remember(scope, now)
     with _lock:
         before = [(digest, shown) for (where, digest), shown in _shown.items() if where == scope]
-    return {_id(scope, digest): part(_id(scope, digest), _text(now, shown)) for digest, shown in before}
+    return {
+        _id(scope, digest): part(_id(scope, digest), _text(now - shown, shown - frozenset(urgent)))
+        for digest, shown in before
+    }
 
 
 def _id(scope: str, digest: str) -> str:
     return f"eyes-changed{scope}-{digest}"
 
 
-def _text(now: frozenset[str], shown: frozenset[str]) -> str:
-    new, well = len(now - shown), len(shown - now)
-    said = []
+def _text(came: frozenset[str], left: frozenset[str]) -> str:
+    said, new, well = [], len(came), len(left)
     if new:
         said.append(ngettext("%(n)s new", "%(n)s new", new) % {"n": new})
     if well:

@@ -43,8 +43,8 @@ class Overview:
         self._stored: Histories | None = None  # what was written down before the first news
         self._scan: datetime | None = None
         self._recent: dict[QueueRef, None] = {}  # those that needed eyes, the last one last
-        self._eyes: dict[str, Sequence[Eye]] = {}  # by scope
-        self._told: dict[str, Sequence[Eye]] = {}  # by scope: what a screen reader knows of
+        self._eyes: dict[str, tuple[Sequence[Eye], frozenset[str]]] = {}  # by scope, with the keys of all urgent ones
+        self._told: Sequence[Eye] | None = None  # what a screen reader knows of
         self._said_ms = 0
         _drawers[source] = self
 
@@ -66,7 +66,8 @@ class Overview:
             self._tell(news.standing.at_ms)
             for where, group in self._scopes():
                 parts |= self._sums(group, where)
-                say = self._watch(group, where, news.standing.at_ms) or say
+                self._watch(group, where)
+            say = self._said(news.standing.at_ms)
             parts |= self._sentences()
             parts |= self._changes()
         changed = {row_key(row.ref): row.changed_ms for row in news.rows}
@@ -137,21 +138,29 @@ class Overview:
             del parts[f"total-active-note{where}"]
         return parts | {f"lede{where}": summary.lede(found, listed, where)}
 
-    def _watch(self, group: Sequence[Overview], where: str, at_ms: int) -> str:
-        """See which queues need eyes; gives what a screen reader is told of the change."""
-        found = summary.eyes([row for drawer in group for row in drawer.rows.values()])
-        self._eyes[where] = found
+    def _watch(self, group: Sequence[Overview], where: str) -> None:
+        """See which queues need eyes."""
+        listed = [row for drawer in group for row in drawer.rows.values()]
+        found = summary.eyes(listed)
+        urgent = frozenset(row_key(row.ref) for row in listed if _urgent(row))
+        self._eyes[where] = found, urgent
         for eye in found:
             self._recent.pop(eye.ref, None)
             self._recent[eye.ref] = None
         for ref in list(self._recent)[:-KEPT_EYES]:
             del self._recent[ref]
-        before = self._told.setdefault(where, found)
-        if at_ms - self._said_ms < SAID_EVERY_MS:
+
+    def _said(self, at_ms: int) -> str:
+        """What a screen reader is told of queues of this source that need eyes now, or no longer do."""
+        found = summary.eyes(list(self.rows.values()))
+        before = found if self._told is None else self._told
+        if self._told is not None and at_ms - self._said_ms < SAID_EVERY_MS:
             return ""
-        self._told[where] = found
-        was, now = {eye.ref: eye for eye in before}, {eye.ref for eye in found}
-        said = summary.told([eye for eye in found if eye.ref not in was], {r.label for r in was.keys() - now})
+        self._told = found
+        was, now = {eye.ref for eye in before}, {eye.ref for eye in found}
+        # Those that only stand behind graver ones by now still need eyes.
+        well = [ref for ref in was - now if ref not in self.rows or not _urgent(self.rows[ref])]
+        said = summary.told([eye for eye in found if eye.ref not in was], {ref.label for ref in well})
         self._said_ms = at_ms if said else self._said_ms
         return said
 
@@ -161,15 +170,14 @@ class Overview:
         for ref in self._recent:
             row = self.rows.get(ref)
             if row is not None:
-                urgent = row.verdict.level in attention.URGENT
-                title, sentence = summary.said(row_key(ref), row.verdict.facts if urgent else ())
+                title, sentence = summary.said(row_key(ref), row.verdict.facts if _urgent(row) else ())
                 parts |= {f"eye-{row_key(ref)}-title": title, f"eye-{row_key(ref)}": sentence}
         return parts
 
     def _changes(self) -> Mapping[str, str]:
         parts: dict[str, str] = {}
-        for where, found in self._eyes.items():
-            parts |= eyes.changes(where, [row_key(eye.ref) for eye in found])
+        for where, (found, urgent) in self._eyes.items():
+            parts |= eyes.changes(where, [row_key(eye.ref) for eye in found], urgent)
         return parts
 
 
@@ -179,6 +187,10 @@ _drawers: WeakValueDictionary[str, Overview] = WeakValueDictionary()
 def _reading(told: RowNews) -> QueueReading:
     at = instant(told.read_ms)
     return QueueReading(told.ref, told.counts, told.workers, None if told.counts.exists else at, read_at=at)
+
+
+def _urgent(row: listing.Row) -> bool:
+    return row.verdict.level in attention.URGENT
 
 
 def _scanned(source: str) -> datetime | None:

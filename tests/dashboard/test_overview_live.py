@@ -10,6 +10,7 @@ import redis
 from django.conf import LazySettings
 from django.test import Client
 
+from dashboard.live import eyes
 from dashboard.live.overview import Overview
 from dashboard.live.parts import row_key
 from dashboard.live.update import Update
@@ -291,3 +292,16 @@ def test_every_part_of_a_page_has_an_id_of_its_own(source: SourceConfig, valkey:
     viewer: Client = as_role("viewer")
     ids = [node.attrs["id"] for node in Page(viewer.get(path)).all("data-part")]
     assert len(ids) == len(set(ids))
+
+
+def test_a_queue_that_only_stands_behind_graver_ones_is_not_said_to_be_well() -> None:
+    overview = Overview("main")
+    names = ("a", "b", "c", "d")
+    overview.update(news(*(told(name, counts(waiting=9 - n), workers=0) for n, name in enumerate(names)), whole=True))
+    strip = eyes.unchanged("", [row_key(ref(name)) for name in "abc"])
+    worse = counts(waiting=9, oldest=Oldest(NOW - 3_600_000, False, NOW - 3_600_000))
+    update = overview.update(news(told("d", worse, workers=0), at_ms=NOW + 60_000))
+    (name,) = re.findall(r'id="([^"]+)"', strip)
+    assert text(update.parts[name]) == "What needs eyes has changed: 1 new."
+    assert update.say == "d: no worker for 9 waiting jobs."
+    assert text(update.parts[f"eye-{row_key(ref('c'))}-title"]) == "no worker for 7 waiting jobs"
