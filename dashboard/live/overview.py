@@ -86,7 +86,9 @@ class Overview:
         if news.whole or not self._among.issuperset(refs):
             self._among = frozenset(refs) | (frozenset() if news.whole else self._among)
         minute = max((row.upto for row in news.rows), default=0)
-        turned, self._minute = minute > self._minute, max(minute, self._minute)
+        if not (news.whole and minute):  # all rows say which minute it is, whatever was believed before
+            minute = max(minute, self._minute)
+        turned, self._minute = minute != self._minute, minute
         for told in news.rows:
             history = told.history if told.history or news.whole else self._history(told.ref, before.get(told.ref))
             self.rows[told.ref] = self._judged(_reading(told), history, news.standing.at_ms)
