@@ -7,19 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from queues.backend import Batch, Events
-from queues.events import EventKind
+from queues.events import ENTERS, order
 from queues.outages import watched
 from queues.types import Capability, QueueRef, State
 
 MOST = 10_000
-_STATES = {
-    EventKind.WAITING: State.WAITING,
-    EventKind.ACTIVE: State.ACTIVE,
-    EventKind.DELAYED: State.DELAYED,
-    EventKind.COMPLETED: State.COMPLETED,
-    EventKind.FAILED: State.FAILED,
-    EventKind.WAITING_CHILDREN: State.WAITING_CHILDREN,
-}
 
 
 def since(ref: QueueRef, after: str, upto: str) -> Mapping[State, int]:
@@ -37,18 +29,12 @@ def since(ref: QueueRef, after: str, upto: str) -> Mapping[State, int]:
     return Counter(state for batch in batches for state in _entered(batch, upto))
 
 
-def order(event_id: str) -> tuple[int, int]:
-    """The place of an event's id among all of its stream. Raises ValueError for what is no id."""
-    ms, _, sequence = event_id.partition("-")
-    return int(ms), int(sequence or 0)
-
-
 def _entered(batch: Batch, upto: str) -> Iterable[State]:
     end = order(upto)
     if order(batch.last_id) <= end:  # none needs to be decoded
-        for kind, state in _STATES.items():
+        for kind, state in ENTERS.items():
             yield from (state for _job in batch.jobs(kind))
         return
-    for event in batch.events(kinds=_STATES, most=MOST):
+    for event in batch.events(kinds=ENTERS, most=MOST):
         if order(event.id) <= end:
-            yield _STATES[event.kind]
+            yield ENTERS[event.kind]

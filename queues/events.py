@@ -5,10 +5,11 @@ The words are those of BullMQ's `QueueEvents`; those of our own, at the end of `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from queues.types import Progress, QueueRef, Text
+from queues.types import Progress, QueueRef, State, Text
 
 
 class EventKind(StrEnum):
@@ -54,6 +55,27 @@ NOTABLE = frozenset(
     }
 )
 
+# The state that a job is in from such an event on.
+ENTERS: Mapping[EventKind, State] = {
+    EventKind.WAITING: State.WAITING,
+    EventKind.ACTIVE: State.ACTIVE,
+    EventKind.DELAYED: State.DELAYED,
+    EventKind.WAITING_CHILDREN: State.WAITING_CHILDREN,
+    EventKind.COMPLETED: State.COMPLETED,
+    EventKind.FAILED: State.FAILED,
+}
+
+
+def order(event_id: str) -> tuple[int, int]:
+    """The place of an event's id in its stream: the server's clock in ms, the sequence. ValueError for what is none."""
+    ms, _dash, sequence = event_id.partition("-")
+    return int(ms), int(sequence or 0)
+
+
+def time_of(event_id: str) -> int:
+    """The server's clock in an event's id, in milliseconds since 1970. ValueError for what is none."""
+    return int(event_id.partition("-")[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -78,7 +100,7 @@ class Event:
     @property
     def at_ms(self) -> int:
         """When it happened, by the server's clock."""
-        return int(self.id.partition("-")[0])
+        return time_of(self.id)
 
     @property
     def by_stall(self) -> bool:

@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError
 
 from queues import cost, outages
 from queues.errors import QueueError, Unreachable
-from queues.events import Event, EventKind, Position
+from queues.events import Event, EventKind, Position, time_of
 from queues.follow import store
 from queues.follow.lease import Lease, LeaseLost
 from queues.follow.limits import portions
@@ -162,7 +162,7 @@ class SourceFollower:
 
     def _stand(self, began_ms: float, behind: Sequence[Stream]) -> None:
         """Whether we keep up: the oldest that is not read yet tells by how much we do not."""
-        oldest = min((int(stream.last_id.partition("-")[0]) for stream in behind), default=None)
+        oldest = min((time_of(stream.last_id) for stream in behind), default=None)
         late = 0 if oldest is None else max(0, int(began_ms) - oldest)
         if not behind:
             self._covered_ms = int(began_ms)

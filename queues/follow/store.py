@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from django.db import transaction
 
-from queues.events import Event
+from queues.events import Event, time_of
 from queues.follow.lease import Lease
-from queues.follow.streams import Stream, time_of
+from queues.follow.streams import Stream
 from queues.history import MINUTE_MS, History, dump, load
 from queues.live import Standing
 from queues.models import Following, Notable, Queue, Source

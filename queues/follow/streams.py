@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from queues.backend import Batch
-from queues.events import NOTABLE, Event, EventKind, Position
+from queues.events import ENTERS, NOTABLE, Event, EventKind, Position, order, time_of
 from queues.history import MINUTE_MS, History
 from queues.types import QueueRef, State
 
@@ -15,26 +15,7 @@ NOTABLE_AT_ONCE = 200  # of one queue and one reading; what is beyond is counted
 NOTABLE_PENDING = 1_000  # of one queue, not stored yet
 SAMPLE = 20  # events of one queue that a batch of news shows
 PROGRESS = 200  # jobs of one queue whose progress a batch of news tells
-ENTERS = {
-    EventKind.WAITING: State.WAITING,
-    EventKind.ACTIVE: State.ACTIVE,
-    EventKind.DELAYED: State.DELAYED,
-    EventKind.WAITING_CHILDREN: State.WAITING_CHILDREN,
-    EventKind.COMPLETED: State.COMPLETED,
-    EventKind.FAILED: State.FAILED,
-}
 ORIGIN = "0-0"
-
-
-def parsed(event_id: str) -> tuple[int, int]:
-    """An id in the order of the stream."""
-    ms, _, sequence = event_id.partition("-")
-    return int(ms), int(sequence or 0)
-
-
-def time_of(event_id: str) -> int:
-    """The server's clock at an entry, in milliseconds."""
-    return int(event_id.partition("-")[0])
 
 
 @dataclass(slots=True)
@@ -48,8 +29,8 @@ class Watched:
 
     def recall(self, batch: Batch, upto: str) -> None:
         """What happened before anybody was known to watch, up to what the follower has counted."""
-        last = parsed(upto)
-        events = [event for event in batch.events(most=SAMPLE) if parsed(event.id) <= last]
+        last = order(upto)
+        events = [event for event in batch.events(most=SAMPLE) if order(event.id) <= last]
         self.recent.extend(events)
         self.total += len(events)
 
@@ -72,7 +53,7 @@ class Watched:
             if len(chosen) >= SAMPLE:
                 break
             chosen.setdefault(event.id, event)
-        return sorted(chosen.values(), key=lambda event: parsed(event.id))
+        return sorted(chosen.values(), key=lambda event: order(event.id))
 
 
 @dataclass(slots=True)
@@ -101,8 +82,8 @@ class Stream:
 
     def recalled(self, batch: Batch, job: bytes) -> list[Event]:
         """What happened to a job before anybody was known to watch it."""
-        last = parsed(self.last_id)
-        return [event for event in batch.events(job=job, most=SAMPLE) if parsed(event.id) <= last]
+        last = order(self.last_id)
+        return [event for event in batch.events(job=job, most=SAMPLE) if order(event.id) <= last]
 
     def take(self, batch: Batch) -> Event | None:
         """Count what one reading brought. Gives the gap when this reading shows that events were lost before it."""
@@ -131,7 +112,7 @@ class Stream:
         existed, self.exists = self.exists, position.exists
         if not position.exists:
             return self._vanished() if existed and self.last_id != ORIGIN else None
-        ours, theirs = parsed(self.last_id), parsed(position.last_id)
+        ours, theirs = order(self.last_id), order(position.last_id)
         if theirs < ours:
             return self._went_back(position)
         if theirs == ours:
@@ -174,7 +155,7 @@ class Stream:
     def _settle(self, batch: Batch) -> Event | None:
         """Compare with what the server said, when this reading passes that point."""
         check = self.check
-        if check is None or parsed(batch.last_id) < parsed(check.last_id):
+        if check is None or order(batch.last_id) < order(check.last_id):
             return None
         self.check = None
         return self._compare(check, read_since=batch.upto(check.last_id))

@@ -11,14 +11,14 @@ from typing import TypeAlias, cast
 from queues import progress
 from queues.backends.bullmq.replies import LAST_MS, Reply, array, integer, moment, strange
 from queues.backends.bullmq.rows import CAPS, NAME_SHOWN, REASON_SHOWN
-from queues.events import Event, EventKind
+from queues.events import Event, EventKind, order
+from queues.history import MINUTE_MS
 from queues.names import visible
 from queues.text import text
 from queues.types import Progress, QueueRef, Text
 
 Entry: TypeAlias = tuple[bytes, list[bytes]]  # the id, then fields and values in turn; in truth a list of two
 
-MINUTE_MS = 60_000
 SAMPLE_SHOWN, PREVIOUS_SHOWN = 200, 40  # characters
 _OURS = {EventKind.OTHER, EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP}
 _KINDS: Mapping[bytes, EventKind] = {kind.value.encode(): kind for kind in EventKind if kind not in _OURS}
@@ -56,7 +56,7 @@ class StreamBatch:
         return visible(b"%b: %b" % (found[:SAMPLE_SHOWN], b", ".join(told)))[:SAMPLE_SHOWN]
 
     def upto(self, event_id: str) -> int:
-        return bisect_right(self._entries, _place(event_id.encode()), key=lambda entry: _place(entry[0]))
+        return bisect_right(self._entries, order(event_id), key=lambda entry: order(entry[0].decode("ascii")))
 
     def jobs(self, kind: EventKind) -> Sequence[bytes]:
         words = {word for word in set(self._words) if _kind(word) is kind}
@@ -149,12 +149,6 @@ def _ms(found: bytes) -> int | None:
     """The moment in the id of an entry."""
     ms, _dash, sequence = found.partition(b"-")
     return int(ms) if ms.isdigit() and sequence.isdigit() and len(found) <= _LONGEST_ID else None
-
-
-def _place(found: bytes) -> tuple[int, int]:
-    """An id in the order of its stream."""
-    ms, _dash, sequence = found.partition(b"-")
-    return int(ms), int(sequence or 0)
 
 
 def _minute(found: bytes) -> int | None:
