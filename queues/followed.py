@@ -1,4 +1,4 @@
-"""What the follower has written down, as pages read it: how each source stands, and the last hour of each queue."""
+"""What the follower has written down, as pages read it: how each source stands, and how far each queue was read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -53,7 +53,7 @@ def standings(names: Sequence[str]) -> Mapping[str, Standing]:
 
     A source that nobody follows, or whose follower gave no sign for eight seconds, is blind.
     """
-    rows = {row.source.name: row for row in Following.objects.filter(source__name__in=names).select_related("source")}
+    rows = _following(names)
     return {name: _standing(rows.get(name)) for name in names}
 
 
@@ -71,7 +71,7 @@ class Followed:
 
 def details(names: Sequence[str]) -> Mapping[str, Followed]:
     """The same as `standings`, and what was read and lost. Two queries."""
-    rows = {row.source.name: row for row in Following.objects.filter(source__name__in=names).select_related("source")}
+    rows = _following(names)
     sums = Stream.objects.filter(queue__source__name__in=names).values_list("queue__source__name")
     totals = {name: (read, lost) for name, read, lost in sums.annotate(Sum("read"), Sum("lost"))}
     found = {}
@@ -95,8 +95,23 @@ def histories(source: str) -> Histories:
 def history(ref: QueueRef) -> tuple[History | None, int]:
     """The last hour of one queue, None while nobody has followed it, and the last whole minute. Two queries."""
     upto, unseen = _covered(ref.source)
-    found = Stream.objects.filter(queue__source__name=ref.source, queue__slug=ref.slug)
-    return Stored(dict(found.values_list("queue__slug", "history")), unseen).get(ref.slug), upto
+    found = _stream(ref).values_list("queue__slug", "history")
+    return Stored(dict(found), unseen).get(ref.slug), upto
+
+
+def last_id(ref: QueueRef) -> str:
+    """The id of the last event of a queue that was read; "" while nobody follows it. One query."""
+    return _stream(ref).values_list("last_id", flat=True).first() or ""
+
+
+def _following(names: Sequence[str]) -> Mapping[str, Following]:
+    """Rows by the names of their sources."""
+    rows = Following.objects.filter(source__name__in=names).select_related("source")
+    return {row.source.name: row for row in rows}
+
+
+def _stream(ref: QueueRef) -> QuerySet[Stream]:
+    return Stream.objects.filter(queue__source__name=ref.source, queue__slug=ref.slug)
 
 
 def _covered(source: str) -> tuple[int, range]:

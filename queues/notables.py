@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from queues.events import Event, EventKind
 from queues.history import MINUTE_MS
 from queues.models import Notable, Source
 from queues.names import decode_part, show_controls
 from queues.quantities import now_ms
-from queues.types import Mark, QueueRef, Text
+from queues.types import JobRef, Mark, QueueRef, Text
 
 HOUR_MS = 60 * MINUTE_MS
 OURS = (EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP)
 
 
-def of(ref: QueueRef, most: int = 50, before: int | None = None) -> Sequence[Event]:
+def of(ref: QueueRef, most: int = 50) -> Sequence[Event]:
     """What is kept of a queue and of its source as a whole, newest first, at most `most`.
 
-    With `before` (milliseconds since 1970) only what happened earlier. Two queries. The events of the source
-    (it went down, it answers again) carry `ref` like the others.
+    Two queries. The events of the source (it went down, it answers again) carry `ref` like the others.
     """
-    earlier = Q() if before is None else Q(at_ms__lt=before)
-    return _newest(ref, earlier, most)
+    return _newest(ref, Q(), most)
+
+
+def of_job(ref: JobRef, most: int = 20) -> Sequence[Event]:
+    """The newest that is kept of a job, its failures and stalls, oldest first. One query over the rows of its queue."""
+    rows = _of_queue(ref.queue).filter(job=ref.slug).order_by("-id")[:most]
+    return [_event(ref.queue, row) for row in reversed(rows)]
 
 
 def gaps(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
@@ -45,11 +49,15 @@ def breaks(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
 
 def _newest(ref: QueueRef, which: Q, most: int) -> Sequence[Event]:
     """Apart for the queue and its source: no database finds both at once without reading all that the source has."""
-    ours = Notable.objects.filter(which, queue__source__name=ref.source, queue__slug=ref.slug)
+    ours = _of_queue(ref).filter(which)
     of_source = Notable.objects.filter(which, queue=None, source__in=Source.objects.filter(name=ref.source))
     rows = [*ours.order_by("-id")[:most], *of_source.order_by("-id")[:most]]
     rows.sort(key=lambda row: (row.until_ms or row.at_ms, row.pk), reverse=True)
     return [_event(ref, row) for row in rows[:most]]
+
+
+def _of_queue(ref: QueueRef) -> QuerySet[Notable]:
+    return Notable.objects.filter(queue__source__name=ref.source, queue__slug=ref.slug)
 
 
 def _event(ref: QueueRef, row: Notable) -> Event:

@@ -14,7 +14,7 @@ from dashboard.jobs import JobView, fitted_logs
 from dashboard.live.job_feed import entries_of, happened
 from dashboard.live.job_log import Grown, LogTail
 from dashboard.live.update import Update
-from queues import outages, witnessed
+from queues import notables, outages
 from queues.backend import Backend, Events
 from queues.errors import NotFound
 from queues.events import Event, EventKind
@@ -125,7 +125,7 @@ class JobPage:
 
     def _whole(self, reader: Backend, now: float) -> None:
         if self._job is None:
-            self._seen = [*witnessed.of_job(self.ref), *self._seen]
+            self._seen = [*notables.of_job(self.ref), *self._seen]
         self._job = reader.job(self.ref)
         self._read_ms, self._whole_at, self._stale, self._redraw = now_ms(), now, False, True
         self._remember_start()

@@ -11,7 +11,7 @@ from dashboard.access import record, requires
 from dashboard.http import page
 from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, log_context
 from dashboard.live.job_feed import happened
-from queues import outages, witnessed
+from queues import followed, notables, outages
 from queues.errors import BadInput
 from queues.names import visible
 from queues.quantities import now_ms
@@ -22,8 +22,8 @@ from queues.types import JobRef, LogPage, QueueRef
 def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
     """Everything about one job."""
     ref = JobRef(QueueRef.from_slug(source, queue), job)
-    kept = witnessed.of_job(ref)
-    after = witnessed.last_id(ref.queue)
+    kept = notables.of_job(ref)
+    after = followed.last_id(ref.queue)
     with outages.watched(source) as reader:
         found = reader.job(ref)
         logs = reader.logs(ref) if found.logs_count else LogPage((), 1, 0)

@@ -54,10 +54,11 @@ def test_reading_costs_two_queries_and_gives_no_more_than_was_asked_for(
     assert kinds(found) == ["failed", "source-up"] * 5
 
 
-def test_a_reader_can_go_back_in_time() -> None:
-    keep("failed", 60_000)
-    keep("stalled", 1_000)
-    assert kinds(notables.of(REF, before=now_ms() - 30_000)) == ["failed"]
+def test_of_one_job_the_newest_stand_in_the_order_in_which_they_happened() -> None:
+    for kind, ago_ms in (("stalled", 3_000), ("failed", 2_000), ("retries-exhausted", 1_000)):
+        keep(kind, ago_ms, job="7")
+    keep("failed", 500, job="8")
+    assert kinds(notables.of_job(JobRef(REF, b"7"), 2)) == ["failed", "retries-exhausted"]
 
 
 def test_an_event_is_what_it_was_when_it_was_kept() -> None:
