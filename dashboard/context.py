@@ -10,16 +10,14 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from dashboard.access import Role, role_of
+from dashboard.live.pulse import worst
 from queues import cost, followed, readings
-from queues.live import Pulse, Standing
+from queues.live import Standing
 from queues.quantities import now_ms
 from queues.readings import SourceStatus
 
 # Which entry of the navigation a URL belongs to, where its own name is none.
 BELONGS = {"queue": "overview", "job": "overview", "logs": "overview", "user": "users"}
-
-# From what can be trusted most to least.
-_PULSES = (Pulse.LIVE, Pulse.CATCHING_UP, Pulse.BLIND)
 
 
 @dataclass(frozen=True)
@@ -61,9 +59,7 @@ class Shell:
     def standing(self) -> Standing | None:
         """How the events of what the page is about are followed, by the worst of its sources. One query."""
         found = list(followed.standings(self.watched).values())
-        worst = max((_PULSES.index(one.pulse) for one in found), default=0)
-        of_that = [one for one in found if _PULSES.index(one.pulse) == worst]
-        return min(of_that, key=lambda one: one.since_ms or one.at_ms, default=None)
+        return worst(found) if found else None
 
     @property
     def commands_per_second(self) -> float | None:

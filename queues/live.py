@@ -1,7 +1,7 @@
 """What the follower tells to whoever watches, and who watches: the contract between `queues.follow` and the web.
 
-News are values; how they travel is the publisher's business. All `..._ms` are milliseconds since 1970, by our
-own clock unless they come out of an event's id.
+News are values; how they travel is the publisher's business. All `..._ms` but `behind_ms` are milliseconds since
+1970, by our own clock unless they come out of an event's id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from queues.types import Counts, JobRef, QueueRef, State
 
 
 class Pulse(StrEnum):
-    """How the view of a source stands."""
+    """How the view of a source stands, from what can be trusted most to least."""
 
     LIVE = "live"
     CATCHING_UP = "catching-up"  # events are read, but later than they happened
@@ -33,7 +33,7 @@ class Standing:
     since_ms: int | None = None
     why: str = ""
     events_per_s: float | None = None  # over the last ten seconds
-    behind_ms: int = 0  # how old the oldest event is that was not read yet
+    behind_ms: int = 0  # a duration: how old the oldest event is that was not read yet
 
 
 class About(StrEnum):

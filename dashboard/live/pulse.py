@@ -1,4 +1,4 @@
-"""How the view of the sources of a page stands, as its frames say it."""
+"""How the view of the sources of a page stands, as the page and its frames say it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from queues.live import Pulse, Standing
 
 SILENT_S = 6.0  # the follower says something about each source once a second
-_WORST = (Pulse.LIVE, Pulse.CATCHING_UP, Pulse.BLIND)
+_WORST = tuple(Pulse)
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Heard:
 
 def worst(standings: Sequence[Standing]) -> Standing:
     """Several as one: as bad as the worst, as old as the oldest, with the sum of their events."""
-    bad = max(standings, key=lambda each: (_WORST.index(each.pulse), -(each.since_ms or 0)))
+    bad = max(standings, key=lambda each: (_WORST.index(each.pulse), -(each.since_ms or each.at_ms)))
     known = [each.at_ms for each in standings if each.at_ms]
     rates = [each.events_per_s for each in standings if each.events_per_s is not None]
     return Standing(bad.pulse, min(known, default=0), bad.since_ms, bad.why, sum(rates) if rates else None)

@@ -15,8 +15,8 @@ class Update:
 
     `parts` are whole elements by their id, each byte-equal to the page's first render; those that did not change
     may be among them, the hub leaves them out. A part that belongs to a row of a table has an id of the form
-    `q-<key>-<name>` and goes only to sockets that show the row `q-<key>`. `changed_ms` says by row when it last
-    changed: a page that was read later has it already.
+    `q-<key>-<name>` and goes only to sockets that show the row `q-<key>`. `changed_ms` says by part or by such a row
+    when it last changed: a page that was read later has it already.
     """
 
     parts: Mapping[str, str] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Update:
     shown: int = 0  # how many entries that are
     total: int = 0  # out of how many events
     log: str = ""  # lines to append to the log
-    entered: Mapping[str, int] = field(default_factory=dict)  # by state, counted since `base`
+    entered: Mapping[str, int] = field(default_factory=dict)  # by state, since the follower began to count
     upto: str = ""  # the event up to which `entered` counts
     say: str = ""  # what a screen reader is told, when it changed
     ended: bool = False  # the job is gone: nothing more will come

@@ -1,7 +1,8 @@
 """The follower: reads the event streams of every source, counts, keeps, and tells who watches. `run` starts it.
 
 `streams` holds one stream in memory, `source` follows all of one source, `store` keeps what is known in the
-database, `lease` lets one follower at a time do so, `counting` reads depths, `teller` composes the news.
+database, `lease` lets one follower at a time do so, `counting` reads depths, `teller` composes the news; `limits`
+bounds a reading, `rates` counts events a second.
 """
 
 from queues.follow.run import run
