@@ -13,7 +13,7 @@ from queues.live import News, Topic
 
 PARTS_BYTES = 64 * 1024  # of parts in a frame; one that is larger comes alone
 TEXT_BYTES = 48 * 1024  # of feed and log in a frame, each: what is older is left out
-LARGEST_BYTES = 60 * 1024  # of one batch of them: what is larger is told in numbers only
+LARGEST_BYTES = 60 * 1024  # of one batch of them: what is larger is not told
 FEED_ENTRIES = 40
 CHUNKS = 100  # batches of feed and log that are kept for who is slow
 MOST_PARTS = 40_000  # the longest unchanged is forgotten first
@@ -50,7 +50,6 @@ class Place:
 
     part: int
     news: int
-    total: int  # events told of by then
 
 
 @dataclass(slots=True)
@@ -60,16 +59,14 @@ class Content:
     parts: list[str] = field(default_factory=list)
     size: int = 0
     feed: list[str] = field(default_factory=list)
-    shown: int = 0
-    total: int = 0
+    entries: int = 0  # of the feed
     log: list[str] = field(default_factory=list)
     say: str = ""
-    ended: bool = False
     more: bool = False  # parts are left over for the next frame
 
     @property
     def empty(self) -> bool:
-        return not (self.parts or self.feed or self.total or self.log or self.say or self.ended or self.more)
+        return not (self.parts or self.feed or self.log or self.say or self.more)
 
     def fits(self, part: Part) -> bool:
         """Take a part, unless the frame is full."""
@@ -86,14 +83,10 @@ class Content:
             yield f'"parts":{{{",".join(self.parts)}}}'
         if self.feed:
             yield f'"feed":{encoded("".join(self.feed))}'
-        if self.feed or self.total:
-            yield f'"shown":{self.shown},"total":{self.total}'
         if self.log:
             yield f'"log":{encoded("".join(self.log))}'
         if self.say:
             yield f'"say":{encoded(self.say)}'
-        if self.ended:
-            yield '"ended":true'
 
 
 class Board:
@@ -105,13 +98,11 @@ class Board:
         self.pending: News | None = None  # to be drawn when what is being drawn is done
         self.drawing = False
         self.number = 0
-        self.total = 0
         self.old = 0  # the last change that some pages had already when they were read
         self.parts: dict[str, Part] = {}  # the latest change last
         self.feed: deque[Chunk] = deque(maxlen=CHUNKS)
         self.log: deque[Chunk] = deque(maxlen=CHUNKS)
         self.said = ("", 0)
-        self.ended = 0
         self.entered: dict[str, int] = {}  # grows only, whoever counts
         self.upto = ""
         self._last: Mapping[str, int] = {}  # as the follower counted
@@ -119,25 +110,19 @@ class Board:
     @property
     def place(self) -> Place:
         """Where a socket stands that lacks nothing."""
-        return Place(self.number, self.number, self.total)
+        return Place(self.number, self.number)
 
     def take(self, update: Update, now_ms: int) -> bool:
         """Keep what a batch has changed. Gives whether it changed anything that is shown."""
         before = self.number
         self._take_parts(update, now_ms)
-        self.total += update.total
-        if update.total and not update.feed:
-            self.number += 1
         if update.feed:
-            self.feed.append(self._chunk(update.feed, update.shown, now_ms))
+            self.feed.append(self._chunk(update.feed, update.entries, now_ms))
         if update.log:
             self.log.append(self._chunk(update.log, 0, now_ms))
         if update.say:
             self.number += 1
             self.said = (update.say, self.number)
-        if update.ended and not self.ended:
-            self.number += 1
-            self.ended = self.number
         return self._count(update) or self.number > before
 
     def late(self, read_ms: int, rows: Collection[str]) -> Iterable[str]:
@@ -148,10 +133,7 @@ class Board:
         """Where a page stands that was read at that moment, apart from its parts (`late`)."""
         after = [chunk for chunk in (*self.feed, *self.log) if chunk.at_ms + READ_MARGIN_MS > read_ms]
         news = min((chunk.number - 1 for chunk in after), default=self.number)
-        if self.ended:
-            news = min(news, self.ended - 1)
-        shown = sum(chunk.entries for chunk in self.feed if chunk.number > news)
-        return Place(self.number, news, self.total - shown)
+        return Place(self.number, news)
 
     def lacking(
         self, content: Content, place: Place, *, read_ms: int, rows: Collection[str], due: dict[str, None]
@@ -167,8 +149,7 @@ class Board:
             del due[name]
         part_number = self._changed(content, place.part, read_ms, rows)
         self._told(content, place.news)
-        content.total += max(self.total - place.total, 0)
-        return Place(part_number, self.number, self.total)
+        return Place(part_number, self.number)
 
     def _take_parts(self, update: Update, now_ms: int) -> None:
         for name, html in update.parts.items():
@@ -213,13 +194,12 @@ class Board:
         return self.number
 
     def _told(self, content: Content, after: int) -> None:
-        feed, content.shown = _newest(self.feed, after, FEED_ENTRIES, content.shown)
+        feed, content.entries = _newest(self.feed, after, FEED_ENTRIES, content.entries)
         log, _none = _newest(self.log, after, 0, 0)
         content.feed += [chunk.html for chunk in feed]
         content.log += [chunk.html for chunk in reversed(log)]
         if self.said[1] > after:
             content.say = self.said[0]
-        content.ended |= self.ended > after
 
 
 def encoded(text: str) -> str:

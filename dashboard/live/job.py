@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from dashboard.jobs import JobView, fitted_logs
-from dashboard.live.job_feed import entries_of, happened
+from dashboard.live.job_feed import SHOWN, entries_of, happened
 from dashboard.live.job_log import Grown, LogTail
 from dashboard.live.update import Update
 from queues import notables, outages
@@ -27,8 +27,8 @@ LOOK_EVERY_S = 0.9  # while it runs or may run at any moment
 IDLE_EVERY_S = 4.5
 RESTLESS = frozenset({State.ACTIVE, State.WAITING, State.PRIORITIZED})
 SEEN = 100  # events that are kept for the timeline
-LOG_ROOM = 32 * 1024  # bytes of the lines of one update: with their markup they shall fit into a frame
 UNFED = 500  # and for the feed, until there is a reading that explains them
+LOG_ROOM = 32 * 1024  # bytes of the lines of one update: with their markup they shall fit into a frame
 
 # The parts that one reading of the job fills.
 PARTS: Mapping[str, str] = {
@@ -79,7 +79,7 @@ class JobPage:
         if not isinstance(news, JobNews):
             return Update()
         if self._removed:
-            return Update(ended=True)
+            return Update()
         self._note(news.events)
         grown = self._read()
         return self._changes(grown)
@@ -157,11 +157,9 @@ class JobPage:
         return Update(
             parts=fresh,
             feed=happened(events, self._job),
-            shown=min(len(events), SEEN),
-            total=len(events),
+            entries=min(len(events), SHOWN),
             log=_lines(grown),
             say=self._say(),
-            ended=self._removed is not None,
         )
 
     def _parts(self) -> Mapping[str, str]:

@@ -22,13 +22,11 @@ class Update:
     parts: Mapping[str, str] = field(default_factory=dict)
     changed_ms: Mapping[str, int] = field(default_factory=dict)
     feed: str = ""  # entries for the top of the feed, newest first
-    shown: int = 0  # how many entries that are
-    total: int = 0  # out of how many events
+    entries: int = 0  # how many that are
     log: str = ""  # lines to append to the log
     entered: Mapping[str, int] = field(default_factory=dict)  # by state, since the follower began to count
     upto: str = ""  # the event up to which `entered` counts
     say: str = ""  # what a screen reader is told, when it changed
-    ended: bool = False  # the job is gone: nothing more will come
 
 
 class Drawer(Protocol):

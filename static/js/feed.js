@@ -43,12 +43,8 @@ const take = (found) => {
   else release();
 };
 
-/** What the socket brought: entries newest first, and how many of how many events they are. */
-export const fed = (html, shown, total) => {
-  if (!feed) return;
-  take(entries(html));
-  note(tool("sample"), total > shown ? words.sample.replace("{}", number(shown)).replace("{}", number(total)) : "");
-};
+/** What the socket brought: entries, newest first. */
+export const fed = (html) => take(entries(html));
 
 /** The feed of a page that was fetched anew: its entries that this one has not. */
 export const fedAnew = (doc) => take(vet([...(doc.getElementById("feed")?.children ?? [])]));

@@ -89,7 +89,7 @@ const take = (from, text) => {
   const frame = parsed(text);
   if (!frame) return drop(from);
   push(frame.parts ?? {});
-  if (frame.feed) fed(frame.feed, frame.shown, frame.total);
+  if (frame.feed) fed(frame.feed);
   if (frame.log) logged(frame.log);
   if (frame.entered) entered(frame.entered);
   if (frame.say) say("news", frame.say);

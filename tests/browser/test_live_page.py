@@ -440,7 +440,7 @@ def test_the_feed_grows_on_top_keeps_two_hundred_and_adds_nothing_twice(
     served.markup = PARTS + FEED.replace("></ol>", f">{_entry(1)}</ol>")
     page.goto(PATH)
     follower.watched()
-    follower.frame(feed=_entry(3) + _entry(2) + _entry(1), shown=3, total=3)
+    follower.frame(feed=_entry(3) + _entry(2) + _entry(1))
     expect(page.locator("#feed li")).to_have_count(3)
     assert _events(page) == ["3-0", "2-0", "1-0"]
     follower.frame(feed=_entry(4) + '<li data-kind="failed"><a href="https://elsewhere.example/">x</a></li>')

@@ -167,7 +167,7 @@ def test_a_state_that_changed_is_drawn_and_said_once(active: Watched, valkey: re
     assert update.say == "Completed"
     assert "s-completed" in update.parts["job-state"]
     assert "Completed" in update.parts["job-timeline"]
-    assert (update.shown, update.total) == (1, 1)
+    assert update.entries == 1
     assert 'data-kind="completed"' in update.feed
     assert active.news().say == ""
 
@@ -175,7 +175,7 @@ def test_a_state_that_changed_is_drawn_and_said_once(active: Watched, valkey: re
 def test_progress_is_no_entry_of_the_feed_and_is_not_said(active: Watched) -> None:
     active.news()
     update = active.news(EventKind.PROGRESS)
-    assert (update.feed, update.total, update.say) == ("", 0, "")
+    assert (update.feed, update.entries, update.say) == ("", 0, "")
 
 
 def test_the_version_of_the_bodies_changes_with_them_alone(active: Watched, valkey: redis.Redis) -> None:
@@ -272,12 +272,11 @@ def test_a_job_that_is_removed_ends_with_its_last_snapshot(active: Watched, valk
     active.news()
     valkey.delete("bull:mail:7", "bull:mail:active")
     update = active.news(EventKind.REMOVED)
-    assert update.ended
     assert "Removed at" in update.parts["job-removed"]
     assert "as of" in update.parts["job-removed"]
     assert "job-state" not in update.parts, "the page keeps what it has"
     assert update.say == "The job was removed."
-    assert active.news() == Update(ended=True)
+    assert active.news() == Update()
 
 
 def test_a_job_that_is_removed_when_it_ends_says_how_it_ended(active: Watched, valkey: redis.Redis) -> None:
@@ -291,7 +290,7 @@ def test_a_job_that_is_removed_when_it_ends_says_how_it_ended(active: Watched, v
 def test_a_job_that_vanishes_without_an_event_is_found_gone(active: Watched, valkey: redis.Redis) -> None:
     active.news()
     valkey.delete("bull:mail:7", "bull:mail:active")
-    assert active.news().ended
+    assert "Removed at" in active.news().parts["job-removed"]
 
 
 def test_events_are_not_lost_while_the_source_does_not_answer(
@@ -318,13 +317,18 @@ def test_a_job_that_failed_by_stalling_is_explained_while_it_is_watched(active: 
     valkey.hset("bull:mail:7", mapping={"failedReason": reason, "finishedOn": now_ms(), "atm": 1})
     update = active.news(EventKind.STALLED, EventKind.ACTIVE, EventKind.FAILED)
     assert "whatever attempts it has left" in update.parts["job-state"]
-    assert update.shown == 3
+    assert update.entries == 3
 
 
 def test_a_job_that_was_never_there_is_gone_at_once(mail: QueueRef) -> None:
     update = Watched(JobRef(mail, b"no such")).news()
-    assert update.ended
+    assert "Removed at" in update.parts["job-removed"]
     assert "as of" not in update.parts["job-removed"]
+
+
+def test_of_very_many_events_at_once_the_newest_are_shown(active: Watched) -> None:
+    update = active.news(*[EventKind.STALLED] * 60)
+    assert update.feed.count("<li ") == update.entries == 50
 
 
 def test_other_news_change_nothing(active: Watched) -> None:
