@@ -7,10 +7,11 @@ import redis
 from django.conf import LazySettings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from queues import discovery, outages, readings, registry
 from queues.errors import Unreachable
-from queues.models import Queue, Source
+from queues.models import Following, Queue, Source
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
@@ -37,6 +38,15 @@ def test_how_following_goes_is_told(source: SourceConfig, valkey: redis.Redis) -
     text = Page(as_role("viewer").get("/system/")).text
     assert "Events live" in text
     assert "1 stream" in text
+
+
+def test_a_follower_that_catches_up_is_told_with_how_far_it_is_behind(
+    source: SourceConfig, valkey: redis.Redis
+) -> None:
+    know(b"shop")
+    step(follower())
+    Following.objects.update(pulse="catching-up", since=timezone.now(), behind_ms=95_000)
+    assert "1 min 35 s behind" in Page(as_role("viewer").get("/system/")).text
 
 
 @pytest.mark.parametrize(
