@@ -1,17 +1,9 @@
 // "37 new since 14:02" over a list of jobs that stays put while one reads it: the pill is a link that reads it anew.
-import { render } from "./time.js";
+import { moment } from "./time.js";
 
 const words = document.body.dataset;
 const pill = document.getElementById("pill");
 const { state, read } = document.getElementById("live")?.dataset ?? {};
-
-const moment = (ms) => {
-  const time = document.createElement("time");
-  time.dateTime = new Date(ms).toISOString();
-  time.dataset.time = "clock";
-  render(time);
-  return time;
-};
 
 // The list of completed and failed jobs together is called "finished".
 const states = state === "finished" ? ["completed", "failed"] : [state];

@@ -1,7 +1,7 @@
 // The state line: how far what is on the page can be trusted, in a word, and always how old it is.
 import { tick } from "./age.js";
 import { known, say } from "./say.js";
-import { render } from "./time.js";
+import { moment } from "./time.js";
 
 const words = document.body.dataset;
 const line = document.getElementById("state-line");
@@ -16,13 +16,6 @@ const SAID = {
 let shown = "";
 let newest = 0;
 
-const moment = (ms) => {
-  const time = document.createElement("time");
-  time.dateTime = new Date(ms).toISOString();
-  time.dataset.time = "clock";
-  render(time);
-  return time;
-};
 const lamp = (state) => {
   const mark = document.createElement("span");
   mark.className = "live";

@@ -46,6 +46,15 @@ export const render = (root = document) => {
   for (const node of root.querySelectorAll("[data-clock-label]")) node.textContent = clock;
 };
 
+/** A moment of our own, `ms` since 1970 by the server's clock, as the reader wants it. */
+export const moment = (ms) => {
+  const time = document.createElement("time");
+  time.dateTime = new Date(ms).toISOString();
+  time.dataset.time = "clock";
+  write(time);
+  return time;
+};
+
 /** Moments that are shown as "3 min ago" grow older while the page stays open. */
 export const grow = () => { if (choice.clock === "relative") for (const node of document.querySelectorAll("time[data-time=clock]")) write(node); };
 
