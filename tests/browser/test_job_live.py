@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable
 
 import pytest
-import redis
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn, axe_findings
-from tests.node import Node
-from tests.queues.following import know
-from tests.valkey import Server as Valkey
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.django_db(transaction=True)]
 
-Script = Callable[..., object]
 HOSTILE = '<img src=x onerror="window.__x=1"><b hx-get="/" hx-trigger="load">x</b>'
 JOB = "/queues/main/shop/jobs/a/"
 # A job that does what it is told: `keep.act(job => ...)`, then it waits for the next.
@@ -38,23 +32,6 @@ HELD = """
 """
 
 
-@pytest.fixture
-def script(valkey: redis.Redis, follower: subprocess.Popen[bytes], node: Node, valkey_server: Valkey) -> Script:
-    """Runs JavaScript with BullMQ on the server whose queue `shop` is followed."""
-    know(b"shop")
-
-    def run(body: str, **args: object) -> object:
-        return node.run(body, url=valkey_server.url, **args)
-
-    return run
-
-
-def opened(page: Page) -> None:
-    page.goto(JOB)
-    expect(page.locator("#state-line")).to_have_attribute("data-state", "live", timeout=60_000)
-    page.evaluate("window.kept = true")
-
-
 def lines(page: Page) -> Locator:
     return page.locator("#log-lines li")
 
@@ -64,7 +41,7 @@ def test_hostile_text_is_text_when_it_is_pushed_and_when_it_is_read(
 ) -> None:
     script(HELD, major=6)
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     script(
         "await keep.act(async (job) => { await job.log(args.text); await job.updateProgress({ msg: args.text }); })",
         text=HOSTILE,
@@ -74,7 +51,7 @@ def test_hostile_text_is_text_when_it_is_pushed_and_when_it_is_read(
     script("await keep.act(() => { throw new Error(args.text); })", text=HOSTILE)
     expect(page.locator("#feed")).to_contain_text(re.compile("retr|delayed"))
     pushed = {name: page.locator(name).inner_html() for name in ("#log-lines li", "#job-progress")}
-    assert page.evaluate("window.kept")
+    never_reloaded(page)
     page.reload()
     assert {name: page.locator(name).inner_html() for name in pushed} == pushed
     assert page.evaluate("window.__x") is None
@@ -88,7 +65,7 @@ def test_a_log_grows_by_its_new_lines_with_the_reader_where_he_is(page: Page, si
     )
     script(write, first=1, last=150)
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     expect(lines(page)).to_have_count(50)
     assert page.locator("#log-lines").evaluate("log => log.scrollTop") > 0, "it opens at its end"
     lines(page).first.evaluate("line => { line.dataset.mark = 'old'; line.parentElement.scrollTop = 10; }")
@@ -118,7 +95,7 @@ def test_a_log_that_keeps_few_lines_says_that_newer_ones_are_missing(
     )
     script(write, first=1, last=5)
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     notice = page.locator("#logs .notice")
     expect(lines(page)).to_have_count(5)
     expect(notice).to_be_hidden()
@@ -134,7 +111,7 @@ def test_a_log_that_keeps_few_lines_says_that_newer_ones_are_missing(
 def test_what_cannot_be_pushed_says_that_it_is_out_of_date(page: Page, sign_in: SignIn, script: Script) -> None:
     script(HELD, major=6)
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     notice = page.locator("[data-version] > .notice")
     expect(notice).to_be_hidden()
     script("await keep.act(() => ({ paid: true }))")
@@ -152,7 +129,7 @@ def test_a_job_that_is_removed_when_it_ends_leaves_its_last_state_and_says_so(
 ) -> None:
     script(HELD, major=6, opts={"removeOnComplete": True})
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     expect(page.locator("#job-state")).to_contain_text("Active, attempt 1")
     script("await keep.act(() => 1)")
     removed = page.locator("#job-removed")
@@ -160,7 +137,7 @@ def test_a_job_that_is_removed_when_it_ends_leaves_its_last_state_and_says_so(
     expect(removed).to_contain_text("It had completed.")
     expect(page.locator("#feed li").first).to_contain_text("completed")
     expect(page.locator("#job-state")).to_contain_text("Active, attempt 1")
-    assert page.evaluate("window.kept")
+    never_reloaded(page)
 
 
 @pytest.mark.parametrize("most", [0, 1])
@@ -173,7 +150,7 @@ def test_a_job_that_stalls_too_often_is_explained(page: Page, sign_in: SignIn, s
         """
     )
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     expect(page.locator("#job-state")).to_contain_text("No worker holds its lock")
     # Each time it comes to a worker that lets its lock run out.
     script(
@@ -187,7 +164,7 @@ def test_a_job_that_stalls_too_often_is_explained(page: Page, sign_in: SignIn, s
     expect(page.locator("#job-state")).to_contain_text("whatever attempts it has left", timeout=60_000)
     expect(page.locator("#feed")).to_contain_text("stalled too often")
     expect(page.locator("#feed")).to_contain_text("stalled, lock lost")
-    assert page.evaluate("window.kept")
+    never_reloaded(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -196,7 +173,7 @@ def test_the_live_page_is_accessible_and_fits_a_phone(page: Page, sign_in: SignI
     script("await keep.act(async (job) => { await job.log('one'); await job.updateProgress(40); })")
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     sign_in("viewer")
-    opened(page)
+    opened(page, JOB)
     script("await keep.act(() => { throw new Error('no luck'); })")
     expect(page.locator("#feed li").first).to_be_visible()
     expect(page.locator("[data-version] > .notice")).to_be_visible()

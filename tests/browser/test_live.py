@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-import redis
 from playwright.sync_api import Page, expect
 
 from queues.types import QueueRef
+from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn
-from tests.node import Node
-from tests.queues.following import know
-from tests.valkey import Server as Valkey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MAJORS = pytest.mark.parametrize("major", [5, 6], ids=["bullmq5", "bullmq6"])
-Script = Callable[..., object]
 
 
 @pytest.fixture(autouse=True)
@@ -28,32 +23,6 @@ def patience() -> Iterator[None]:
     expect.set_options(timeout=60_000)
     yield
     expect.set_options(timeout=5_000)
-
-
-@pytest.fixture
-def shop(valkey: redis.Redis, follower: subprocess.Popen[bytes]) -> QueueRef:
-    return know(b"shop")[0]
-
-
-@pytest.fixture
-def script(node: Node, valkey_server: Valkey) -> Script:
-    """Runs JavaScript with BullMQ on the watched server."""
-
-    def run(body: str, **args: object) -> object:
-        return node.run(body, url=valkey_server.url, **args)
-
-    return run
-
-
-def opened(page: Page, path: str) -> None:
-    """A page that is live, with a mark that a reload would take away."""
-    page.goto(path)
-    expect(page.locator(".state-line")).to_contain_text("Live", timeout=60_000)
-    page.evaluate("window.kept = true")
-
-
-def never_reloaded(page: Page) -> None:
-    assert page.evaluate("window.kept") is True
 
 
 # Scripts write the text of moments, each tab at its own second.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-
 import pytest
 import redis
 from playwright.sync_api import Locator, Page, expect
@@ -13,46 +10,33 @@ from dashboard.live.parts import row_key
 from queues import discovery
 from queues.registry import SourceConfig
 from queues.types import QueueRef
+from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn, axe_findings
-from tests.node import Node
 from tests.queues.following import know
 from tests.seed import VERSION, seed_queue, write_hash
-from tests.valkey import Server as Valkey
 
 pytestmark = [pytest.mark.browser, pytest.mark.node]
 
 SHOP = QueueRef("main", b"bull", b"shop")
 LONG = b"<b>x</b>" * 40
-Script = Callable[..., object]
 
 
 @pytest.fixture
-def script(node: Node, valkey_server: Valkey, follower: subprocess.Popen[bytes]) -> Script:
-    """Runs JavaScript with BullMQ on the watched server, on which the queue `shop` is followed."""
-    know(b"shop")
-
-    def run(body: str, **args: object) -> object:
-        return node.run(body, url=valkey_server.url, **args)
-
-    run("await queue(6, 'shop').waitUntilReady()")
-    return run
+def script(script: Script) -> Script:
+    """The same, once there is something of the queue to be read."""
+    script("await queue(6, 'shop').waitUntilReady()")
+    return script
 
 
 def part(page: Page, name: str) -> Locator:
     return page.locator(f"#{row_key(SHOP)}-{name}")
 
 
-def opened(page: Page) -> None:
-    page.goto("/")
-    expect(page.locator(".state-line")).to_contain_text("Live", timeout=60_000)
-    page.evaluate("window.kept = true")
-
-
 def test_counts_failures_and_what_needs_eyes_move_without_a_reload(
     page: Page, sign_in: SignIn, script: Script, valkey: redis.Redis
 ) -> None:
     sign_in("viewer")
-    opened(page)
+    opened(page, "/")
     again = page.get_by_role("link", name="Read again")
     expect(again).to_be_hidden()
     script(
@@ -68,7 +52,7 @@ def test_counts_failures_and_what_needs_eyes_move_without_a_reload(
     expect(page.locator("#total-failed")).to_have_text("12")
     expect(page.get_by_text("What needs eyes has changed: 1 new.")).to_be_visible()
     expect(again).to_be_visible()
-    assert page.evaluate("window.kept"), "the page was never loaded anew"
+    never_reloaded(page)
     assert axe_findings(page) == []
     again.click()
     expect(page.get_by_role("link", name="shop").first).to_be_visible()
@@ -83,7 +67,7 @@ def test_the_order_of_rows_and_the_focus_stay_when_a_row_becomes_urgent(
         know(name)
         seed_queue(valkey, name, completed=3)
     sign_in("viewer")
-    opened(page)
+    opened(page, "/")
     names = "[...document.querySelectorAll('tr[data-row]')].map((row) => row.dataset.queue)"
     before = page.evaluate(names)
     link = page.get_by_role("link", name="shop")

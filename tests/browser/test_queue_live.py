@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable
 
 import pytest
 import redis
@@ -13,37 +11,23 @@ from playwright.sync_api import Page, expect
 from dashboard.live.parts import job_key
 from queues.quantities import now_ms
 from queues.types import JobRef, QueueRef
+from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn, axe_findings
 from tests.hostile import MARKUP
-from tests.node import Node
-from tests.queues.following import know
 from tests.queues.test_notables import keep
-from tests.valkey import Server as Valkey
 
 pytestmark = [pytest.mark.browser, pytest.mark.node]
 
 SHOP = QueueRef("main", b"bull", b"shop")
-Script = Callable[..., object]
 # Moments are written by the reader's choice; all else must be as the server wrote it.
 WRITTEN = """node => node.outerHTML.replace(/ title="[^"]*"/g, "").replace(/>[^<]*<.time>/g, "></time>")"""
 
 
 @pytest.fixture
-def script(node: Node, valkey_server: Valkey, follower: subprocess.Popen[bytes]) -> Script:
-    """Runs JavaScript with BullMQ on the watched server, on which the queue `shop` is followed."""
-    know(b"shop")
-
-    def run(body: str, **args: object) -> object:
-        return node.run(body, url=valkey_server.url, **args)
-
-    run("await queue(6, 'shop').waitUntilReady()")
-    return run
-
-
-def opened(page: Page, path: str) -> None:
-    page.goto(path)
-    expect(page.locator(".state-line")).to_contain_text("Live", timeout=60_000)
-    page.evaluate("window.kept = true")
+def script(script: Script) -> Script:
+    """The same, once there is something of the queue to be read."""
+    script("await queue(6, 'shop').waitUntilReady()")
+    return script
 
 
 def test_markup_in_reasons_and_names_is_text_when_pushed_and_the_same_when_read(
@@ -65,7 +49,7 @@ def test_markup_in_reasons_and_names_is_text_when_pushed_and_the_same_when_read(
     tab = page.locator("#tab-failed")
     expect(tab).to_have_text("1")
     pushed = [entry.evaluate(WRITTEN).replace(' class="new"', ""), tab.evaluate(WRITTEN)]
-    assert page.evaluate("window.kept") is True
+    never_reloaded(page)
     page.wait_for_timeout(3_000)  # the follower keeps what is notable every two seconds
     page.reload()
     assert [entry.evaluate(WRITTEN), tab.evaluate(WRITTEN)] == pushed
@@ -107,7 +91,7 @@ def test_progress_of_every_shape_moves_in_its_row_and_the_last_value_stays(
     script("keep.end = true")
     expect(page.locator(f"#s-{job_key(JobRef(SHOP, b'a'))}")).to_contain_text("Completed")
     expect(page.locator("tr[data-job=a]")).to_have_count(1)
-    assert page.evaluate("window.kept") is True
+    never_reloaded(page)
 
 
 def test_a_job_that_fails_because_it_stalled_is_among_the_stalled_ones(
