@@ -131,13 +131,7 @@ def _said(fact: Fact) -> str:
         case Why.LETTERS:
             text = ngettext("%(n)s dead letter waits for somebody.", "%(n)s dead letters wait for somebody.", n)
         case Why.PAUSED:
-            text = (
-                ngettext(
-                    "Paused; %(n)s job waits until it is resumed.", "Paused; %(n)s jobs wait until it is resumed.", n
-                )
-                if n
-                else _("Paused.")
-            )
+            text = _paused(n)
         case Why.FAILED:
             text = ngettext("%(n)s job has failed and is kept.", "%(n)s jobs have failed and are kept.", n)
         case Why.GONE:
@@ -159,3 +153,9 @@ def _said(fact: Fact) -> str:
                 n,
             )
     return text % {"n": number(n), "total": number(fact.total)}
+
+
+def _paused(n: int) -> str:
+    if not n:
+        return _("Paused.")
+    return ngettext("Paused; %(n)s job waits until it is resumed.", "Paused; %(n)s jobs wait until it is resumed.", n)

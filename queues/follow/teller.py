@@ -31,8 +31,8 @@ from queues.types import JobRef, QueueRef
 
 ASK_S = 1.0
 RECALL_MS = 4_000  # a page is read, connects and is asked for within that: what happened meanwhile is told it too
-MOVED_MOST = 250  # queues that are counted twice a second, as events told that they moved
 RECALLED = 500  # entries of a stream that are looked at for it
+MOVED_MOST = 250  # queues that are counted twice a second, as events told that they moved
 TELL_S = 0.5
 STILL_S = 1.0  # something is said about a topic at least so often, also when nothing happened
 WHOLE_S = 5.0  # all rows of an overview: for who came later, and for what a lost message left wrong
