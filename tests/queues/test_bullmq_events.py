@@ -1,8 +1,7 @@
-"""Event streams: what the library of each major tells is read, and what anybody may write into one hurts nobody."""
+"""Event streams: what the library of each major tells is read, where streams stand, and what else servers say."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 import pytest
@@ -10,52 +9,17 @@ import redis
 from pytest_django.fixtures import Settings
 
 from queues import registry
-from queues.backend import Batch
-from queues.backends.bullmq import batches
 from queues.backends.bullmq.events import positions
 from queues.backends.bullmq.reader import BullMQ
-from queues.backends.bullmq.replies import LAST_MS, Reply
+from queues.backends.bullmq.replies import Reply
 from queues.errors import NotFound, NotPermitted, Unsupported
-from queues.events import Event, EventKind, Glance, Position
-from queues.text import text
-from queues.types import JobRef, Mark, QueueRef, State, Text
-from tests.hostile import BIDI, BYTES, DIGITS, MARKUP, PROGRESS
+from queues.events import EventKind, Glance, Position
+from queues.types import JobRef, QueueRef
+from tests.hostile import MARKUP
 from tests.node import Node
+from tests.queues.streams import NOON, SHOP, STREAM, events, has, read, tallied, write
 from tests.seed import seed_job, seed_many
 from tests.valkey import RedisCommands, Server, eventually
-
-SHOP = QueueRef("main", b"bull", b"shop")
-STREAM = b"bull:shop:events"
-NOON = 1_700_000_040_000  # begins a minute
-
-
-def _read(bullmq: BullMQ, queue: QueueRef = SHOP, after: str = "0-0", most: int = 1000) -> Batch:
-    [found] = bullmq.entries({queue: after}, most=most)
-    return found
-
-
-def _events(bullmq: BullMQ, *kinds: EventKind) -> Sequence[Event]:
-    return _read(bullmq).events(kinds=kinds or None, most=1000)
-
-
-def _has(bullmq: BullMQ, *kinds: EventKind) -> bool:
-    found = bullmq.entries({SHOP: "0-0"}, most=1000)
-    return bool(found) and set(kinds) <= {event.kind for event in found[0].events(most=1000)}
-
-
-def _tally(found: Batch) -> Mapping[EventKind, int]:
-    """Over all minutes: a run may go through the change of one."""
-    total: dict[EventKind, int] = {}
-    for tally in found.tallies.values():
-        for kind, number in tally.items():
-            total[kind] = total.get(kind, 0) + number
-    return total
-
-
-def _write(store: redis.Redis, *fields: bytes | str, entry: str = "*", key: bytes = STREAM) -> str:
-    """One entry with exactly these fields, also such as no client library would write."""
-    added = store.execute_command("XADD", key, entry, *fields)  # type: ignore[no-untyped-call]
-    return cast(bytes, added).decode()
 
 
 def test_a_jobs_life_is_read_with_what_each_event_tells(bullmq: BullMQ, node: Node, server: Server, major: int) -> None:
@@ -75,16 +39,16 @@ def test_a_jobs_life_is_read_with_what_each_event_tells(bullmq: BullMQ, node: No
         url=server.url,
         major=major,
     )
-    eventually(lambda: _has(bullmq, EventKind.FAILED, EventKind.COMPLETED, EventKind.DELAYED))
-    whole = _read(bullmq)
-    tally = _tally(whole)
+    eventually(lambda: has(bullmq, EventKind.FAILED, EventKind.COMPLETED, EventKind.DELAYED))
+    whole = read(bullmq)
+    tally = tallied(whole)
     assert (tally[EventKind.ADDED], tally[EventKind.ACTIVE], tally[EventKind.PROGRESS]) == (2, 3, 5)
     assert sum(tally.values()) == whole.number
     assert (whole.strange, whole.sample) == (0, "")
     assert sorted(whole.jobs(EventKind.ADDED)) == [b"bad", b"fine"]
-    assert [str(event.text) for event in _events(bullmq, EventKind.ADDED)] == ["fine", "bad"]
+    assert [str(event.text) for event in events(bullmq, EventKind.ADDED)] == ["fine", "bad"]
 
-    told = [event.progress for event in _events(bullmq, EventKind.PROGRESS)]
+    told = [event.progress for event in events(bullmq, EventKind.PROGRESS)]
     assert [(each.percent, str(each.text)) for each in told if each] == [
         (42.0, "42"),
         (75.0, '{"done":3,"total":4}'),
@@ -92,16 +56,16 @@ def test_a_jobs_life_is_read_with_what_each_event_tells(bullmq: BullMQ, node: No
         (None, "true"),
         (None, "[1]"),
     ]
-    [failed] = _events(bullmq, EventKind.FAILED)
+    [failed] = events(bullmq, EventKind.FAILED)
     assert (failed.job, str(failed.text), failed.queue) == (b"bad", "no such customer", SHOP)
-    [completed] = _events(bullmq, EventKind.COMPLETED)
+    [completed] = events(bullmq, EventKind.COMPLETED)
     assert (completed.job, completed.text) == (b"fine", None)
     assert failed.previous == completed.previous == ("active" if major > 4 else "")
-    [backoff] = _events(bullmq, EventKind.DELAYED)
+    [backoff] = events(bullmq, EventKind.DELAYED)
     assert backoff.run_at_ms is not None
     assert 0 < backoff.run_at_ms - backoff.at_ms <= 100
-    assert [(event.job, event.attempts) for event in _events(bullmq, EventKind.RETRIES_EXHAUSTED)] == [(b"bad", 2)]
-    assert [event.kind for event in _read(bullmq).events(job=b"fine", most=3)] == [
+    assert [(event.job, event.attempts) for event in events(bullmq, EventKind.RETRIES_EXHAUSTED)] == [(b"bad", 2)]
+    assert [event.kind for event in read(bullmq).events(job=b"fine", most=3)] == [
         EventKind.PROGRESS,
         EventKind.PROGRESS,
         EventKind.COMPLETED,
@@ -126,19 +90,19 @@ def test_what_is_done_to_a_queue_is_read(bullmq: BullMQ, node: Node, server: Ser
         url=server.url,
         major=major,
     )
-    assert [(event.kind, event.job) for event in _events(bullmq, EventKind.PAUSED, EventKind.RESUMED)] == [
+    assert [(event.kind, event.job) for event in events(bullmq, EventKind.PAUSED, EventKind.RESUMED)] == [
         (EventKind.PAUSED, None),
         (EventKind.RESUMED, None),
     ]
-    [delayed] = _events(bullmq, EventKind.DELAYED)
+    [delayed] = events(bullmq, EventKind.DELAYED)
     assert delayed.run_at_ms is not None
     assert abs(delayed.run_at_ms - delayed.at_ms - 3_600_000) < 60_000
-    [removed] = _events(bullmq, EventKind.REMOVED)
+    [removed] = events(bullmq, EventKind.REMOVED)
     assert (removed.job, removed.previous) == (b"later", "delayed")
-    assert [event.job for event in _events(bullmq, EventKind.DUPLICATED)] == [b"one"]
-    assert {event.job for event in _events(bullmq, EventKind.DRAINED)} == {None}
-    assert [(event.job, event.count) for event in _events(bullmq, EventKind.CLEANED)] == [(None, 1)]
-    assert EventKind.OTHER not in _tally(_read(bullmq))
+    assert [event.job for event in events(bullmq, EventKind.DUPLICATED)] == [b"one"]
+    assert {event.job for event in events(bullmq, EventKind.DRAINED)} == {None}
+    assert [(event.job, event.count) for event in events(bullmq, EventKind.CLEANED)] == [(None, 1)]
+    assert EventKind.OTHER not in tallied(read(bullmq))
 
 
 def test_a_job_whose_worker_died_is_stalled_and_fails_in_the_end(
@@ -160,15 +124,15 @@ def test_a_job_whose_worker_died_is_stalled_and_fails_in_the_end(
         url=server.url,
         major=major,
     )
-    [stalled] = _events(bullmq, EventKind.STALLED)
+    [stalled] = events(bullmq, EventKind.STALLED)
     assert (stalled.job, stalled.text) == (b"hangs", None)
     lock = b"bull:shop:hangs:lock"
     eventually(lambda: store.exists(lock))
     store.delete(lock)
-    eventually(lambda: _has(bullmq, EventKind.FAILED))
-    [failed] = _events(bullmq, EventKind.FAILED)
+    eventually(lambda: has(bullmq, EventKind.FAILED))
+    [failed] = events(bullmq, EventKind.FAILED)
     assert str(failed.text) == "job stalled more than allowable limit"
-    assert set(_read(bullmq).jobs(EventKind.STALLED)) == {b"hangs"}  # 5.x and 6.x say it before failing it, too
+    assert set(read(bullmq).jobs(EventKind.STALLED)) == {b"hangs"}  # 5.x and 6.x say it before failing it, too
 
 
 def test_deduplication_children_and_words_of_ones_own_are_read(bullmq: BullMQ, node: Node, server: Server) -> None:
@@ -186,164 +150,12 @@ def test_deduplication_children_and_words_of_ones_own_are_read(bullmq: BullMQ, n
         """,
         url=server.url,
     )
-    tally = _tally(_read(bullmq))
+    tally = tallied(read(bullmq))
     assert (tally[EventKind.DEDUPLICATED], tally[EventKind.DEBOUNCED]) == (1, 1)
-    assert _read(bullmq).jobs(EventKind.WAITING_CHILDREN) == [b"parent"]
-    [other] = _events(bullmq, EventKind.OTHER)  # a word of ours, said by somebody else, is not ours
+    assert read(bullmq).jobs(EventKind.WAITING_CHILDREN) == [b"parent"]
+    [other] = events(bullmq, EventKind.OTHER)  # a word of ours, said by somebody else, is not ours
     assert (str(other.text), other.job) == ("gap", None)
     assert EventKind.GAP not in tally
-
-
-def test_only_what_is_new_is_read_and_no_more_than_was_asked_for(bullmq: BullMQ, store: redis.Redis) -> None:
-    for number in range(5):
-        _write(store, "event", "active", "jobId", str(number), entry=f"{NOON + number}-{number}")
-    first = _read(bullmq, most=2)
-    assert (first.number, first.first_id, first.last_id) == (2, f"{NOON}-0", f"{NOON + 1}-1")
-    rest = _read(bullmq, after=first.last_id)
-    assert [event.job for event in rest.events(most=2)] == [b"3", b"4"]
-    assert [event.id for event in rest.events(most=9)] == [f"{NOON + number}-{number}" for number in (2, 3, 4)]
-    assert rest.events(most=0) == rest.events(kinds=(), most=9) == rest.events(job=b"9", most=9) == []
-    assert bullmq.entries({SHOP: rest.last_id}, most=9) == bullmq.entries({}, most=9) == []
-
-
-def test_how_many_entries_are_not_behind_an_id_is_told(bullmq: BullMQ, store: redis.Redis) -> None:
-    for sequence in (1, 2, 9, 10):
-        _write(store, "event", "active", "jobId", "1", entry=f"{NOON}-{sequence}")
-    found = _read(bullmq)
-    behind = [f"{NOON - 1}-99", f"{NOON}-1", f"{NOON}-9", f"{NOON}-10", f"{NOON + 1}-0"]
-    assert [found.upto(each) for each in behind] == [0, 1, 3, 4, 4]
-
-
-def test_a_batch_over_several_minutes_counts_each_by_itself(bullmq: BullMQ, store: redis.Redis) -> None:
-    for ms, word in ((-1, "failed"), (0, "failed"), (59_999, "failed"), (59_999, "active"), (180_000, "active")):
-        _write(store, "event", word, "jobId", "1", entry=f"{NOON + ms}-*")
-    _write(store, "odd", "one", entry=f"{NOON + 240_000}-0")
-    minute = NOON // 60_000
-    found = _read(bullmq)
-    assert found.tallies == {
-        minute - 1: {EventKind.FAILED: 1},
-        minute: {EventKind.FAILED: 2, EventKind.ACTIVE: 1},
-        minute + 3: {EventKind.ACTIVE: 1},
-    }
-    assert (found.number, found.strange, found.last_id) == (6, 1, f"{NOON + 240_000}-0")
-
-
-def test_two_queues_of_one_name_under_two_prefixes_are_told_apart(bullmq: BullMQ, store: redis.Redis) -> None:
-    queues = [QueueRef("main", prefix, b"\xffshop") for prefix in (b"bull", b"app:prod")]
-    for number, queue in enumerate(queues):
-        _write(store, "event", "active", "jobId", f"{number}", key=b"%b:\xffshop:events" % queue.prefix)
-    found = bullmq.entries(dict.fromkeys(queues, "0-0"), most=9)
-    assert {batch.queue: batch.jobs(EventKind.ACTIVE) for batch in found} == {queues[0]: [b"0"], queues[1]: [b"1"]}
-    assert set(bullmq.positions(queues)) == set(queues)
-
-
-@pytest.mark.parametrize("fields", [
-    ("foo", "bar"), ("", ""), ("event", ""), ("jobId", "event", "foo", "event"), (b"\xff", BYTES), ("EVENT", "failed"),
-])  # fmt: skip
-def test_an_entry_that_tells_nothing_is_skipped_and_counted(
-    bullmq: BullMQ, store: redis.Redis, fields: Sequence[str | bytes]
-) -> None:
-    _write(store, "event", "failed", "jobId", "1", "failedReason", "x", entry=f"{NOON}-0")
-    _write(store, *fields, entry=f"{NOON}-1")
-    _write(store, "event", "active", "jobId", "2", entry=f"{NOON}-2")
-    found = _read(bullmq)
-    assert (found.number, found.strange) == (3, 1)
-    assert found.tallies == {NOON // 60_000: {EventKind.FAILED: 1, EventKind.ACTIVE: 1}}
-    assert [event.job for event in found.events(most=9)] == [b"1", b"2"]
-    assert found.sample.startswith(f"{NOON}-1: ")
-
-
-def test_the_sample_of_a_strange_entry_is_short_visible_and_says_no_values(bullmq: BullMQ, store: redis.Redis) -> None:
-    _write(store, BIDI + "\n\x1b" + "n" * 500_000, "s3cret" * 100_000, *["x"] * 100)
-    sample = _read(bullmq).sample
-    assert len(sample) == 200
-    assert sample.isprintable()
-    assert "s3cret" not in sample
-    assert "\u202e" not in sample
-
-
-def test_an_entry_is_understood_in_any_order_of_its_fields(bullmq: BullMQ, store: redis.Redis) -> None:
-    _write(store, "failedReason", "late", "prev", "active", "jobId", "7", "event", "failed")
-    [event] = _events(bullmq)
-    assert (event.kind, event.job, str(event.text), event.previous) == (EventKind.FAILED, b"7", "late", "active")
-    assert _read(bullmq).jobs(EventKind.FAILED) == [b"7"]
-
-
-def test_ids_beyond_every_calendar_are_strange_and_reading_goes_on_behind_them(
-    bullmq: BullMQ, store: redis.Redis
-) -> None:
-    _write(store, "event", "active", "jobId", "1", entry=f"{NOON}-0")
-    _write(store, "event", "failed", "jobId", "2", entry=f"{LAST_MS + 1}-0")
-    found = _read(bullmq)
-    assert (found.tallies, found.strange) == ({NOON // 60_000: {EventKind.ACTIVE: 1}}, 1)
-    assert _write(store, "event", "failed", entry="18446744073709551615-5") == "18446744073709551615-5"
-    last = _read(bullmq, after=found.last_id)
-    assert (last.tallies, last.strange, last.events(most=9)) == ({}, 1, [])
-    assert bullmq.entries({SHOP: last.last_id}, most=9) == []
-
-
-def test_a_reason_of_a_megabyte_is_shown_by_its_beginning_and_its_true_size(
-    bullmq: BullMQ, store: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoded: list[int] = []
-
-    def watched(raw: bytes, *, size: int, cap: int) -> Text:
-        decoded.append(len(raw))
-        return text(raw, size=size, cap=cap)
-
-    monkeypatch.setattr(batches, "text", watched)
-    _write(store, "event", "failed", "jobId", "1", "failedReason", "漢" * 350_000)
-    found = _read(bullmq)
-    assert found.size > 1_050_000
-    [event] = found.events(most=9)
-    assert event.text is not None
-    assert (event.text.value, event.text.size, event.text.marks) == ("漢" * 500, 1_050_000, (Mark.CUT,))
-    assert decoded == [2000]
-
-
-def test_hostile_text_is_text_and_numbers_that_are_none_are_unknown(bullmq: BullMQ, store: redis.Redis) -> None:
-    for entry in (
-        ("failed", "failedReason", MARKUP),
-        ("failed", "failedReason", BYTES),
-        ("added", "name", BIDI),
-        (MARKUP, "x", "y"),
-        (BYTES, "x", "y"),
-        ("w" * 1_000_000, "x", "y"),
-        ("active", "prev", BIDI + "p" * 1_000_000),
-        ("delayed", "delay", "soon"),
-        ("delayed", "delay", DIGITS),
-        ("retries-exhausted", "attemptsMade", "-1"),
-        ("cleaned", "count", "1e400"),
-        ("cleaned", "other", "7"),
-        ("progress", "data", BYTES),
-        ("progress", "data", '{"p":"' + "p" * 1_000_000),
-    ):
-        _write(store, "event", entry[0], "jobId", BYTES, *entry[1:])
-    found = _read(bullmq)
-    events = found.events(most=99)
-    assert (found.strange, len(events), {event.job for event in events}) == (0, 14, {BYTES})
-    assert str(events[0].text) == str(events[3].text) == MARKUP
-    assert events[3].kind is events[4].kind is events[5].kind is EventKind.OTHER
-    for event in events:
-        assert len(str(event.text)) <= 500
-        assert "\u202e" not in str(event.text) + event.previous
-        assert len(event.previous) <= 40
-        assert (event.run_at_ms, event.attempts, event.count) == (None, None, None)
-    assert events[1].text is not None
-    assert Mark.BYTES in events[1].text.marks
-    assert events[-1].progress is not None
-    assert events[-1].progress.text.size == 1_000_006
-
-
-def test_progress_of_every_shape_is_read_as_a_row_of_a_list_reads_it(bullmq: BullMQ, store: redis.Redis) -> None:
-    for number, value in enumerate(PROGRESS):
-        seed_job(store, SHOP, str(number), progress=value)
-        store.zadd("bull:shop:completed", {str(number): number})
-        _write(store, "event", "progress", "jobId", str(number), "data", value)
-    rows = {row.ref.id: row.progress for row in bullmq.jobs(SHOP, [State.COMPLETED]).rows}
-    told = {event.job: event.progress for event in _events(bullmq, EventKind.PROGRESS)}
-    assert told == rows
-    assert len(told) == len(PROGRESS)
 
 
 def test_a_key_that_is_no_stream_costs_its_own_queue_only_and_is_looked_for_once(
@@ -351,7 +163,7 @@ def test_a_key_that_is_no_stream_costs_its_own_queue_only_and_is_looked_for_once
 ) -> None:
     queues = [QueueRef("main", b"bull", name) for name in (b"a", b"wrong", b"missing", b"b")]
     for name in ("a", "b"):
-        _write(store, "event", "active", "jobId", name, key=f"bull:{name}:events".encode())
+        write(store, "event", "active", "jobId", name, key=f"bull:{name}:events".encode())
     store.set("bull:wrong:events", "a string")
     after = dict.fromkeys(queues, "0-0")
 
@@ -367,7 +179,7 @@ def test_a_key_that_is_no_stream_costs_its_own_queue_only_and_is_looked_for_once
     assert list(bullmq.positions(queues)) == [queues[0], queues[2], queues[3]]
 
     store.delete("bull:wrong:events")
-    _write(store, "event", "active", "jobId", "1", key=b"bull:wrong:events")
+    write(store, "event", "active", "jobId", "1", key=b"bull:wrong:events")
     monkeypatch.setattr(bullmq._streams, "_again", 0.0)  # a minute later
     assert read() == [b"a", b"wrong", b"b"]
 
@@ -377,7 +189,7 @@ def test_reading_a_thousand_streams_is_one_command(
 ) -> None:
     queues = seed_many(store, 1000)
     for queue in queues[::10]:
-        _write(store, "event", "active", "jobId", queue.name, key=b"bull:%b:events" % queue.name)
+        write(store, "event", "active", "jobId", queue.name, key=b"bull:%b:events" % queue.name)
     with redis_commands(max=1) as sent:
         found = bullmq.entries(dict.fromkeys(queues, "0-0"), most=100)
     assert sent == ["XREAD"]
@@ -396,7 +208,7 @@ def test_positions_follow_adding_trimming_and_deleting(bullmq: BullMQ, store: re
 
     assert stands() == Position("0-0", 0, added=0, exists=False)
     for number in range(1, 11):
-        _write(store, "event", "failed", "failedReason", "x" * 100_000, entry=f"{NOON}-{number}")
+        write(store, "event", "failed", "failedReason", "x" * 100_000, entry=f"{NOON}-{number}")
     assert stands() == Position(f"{NOON}-10", 10, added=10, first_id=f"{NOON}-1")
     store.xtrim(STREAM, maxlen=4, approximate=False)
     assert stands() == Position(f"{NOON}-10", 4, added=10, first_id=f"{NOON}-7")
@@ -408,7 +220,7 @@ def test_positions_follow_adding_trimming_and_deleting(bullmq: BullMQ, store: re
     store.delete(STREAM)
     assert stands() == Position("0-0", 0, added=0, exists=False)
     assert bullmq.entries({SHOP: f"{NOON}-10"}, most=9) == []
-    _write(store, "event", "active", entry=f"{NOON}-3")
+    write(store, "event", "active", entry=f"{NOON}-3")
     assert stands() == Position(f"{NOON}-3", 1, added=1, first_id=f"{NOON}-3")
 
 
@@ -417,7 +229,7 @@ def test_large_entries_are_copied_in_the_server_a_few_at_a_time(
 ) -> None:
     queues = [QueueRef("main", b"bull", b"%d" % number) for number in range(10)]
     for queue in queues[:3]:
-        _write(store, "event", "failed", "failedReason", "x" * 1_000_000, key=b"bull:%b:events" % queue.name)
+        write(store, "event", "failed", "failedReason", "x" * 1_000_000, key=b"bull:%b:events" % queue.name)
     bullmq.positions(queues)
     with redis_commands(max=4) as sent:
         found = bullmq.positions(queues)
@@ -439,7 +251,7 @@ def test_a_server_that_does_not_count_what_was_added_leaves_that_unknown() -> No
 
 
 def test_a_user_who_may_not_look_into_streams_is_told_so(store: redis.Redis, server: Server) -> None:
-    _write(store, "event", "active", "jobId", "1")
+    write(store, "event", "active", "jobId", "1")
     store.acl_setuser("viewer", enabled=True, passwords=["+s3cret"], keys=["*"], commands=["+@all", "-xread", "-xinfo"])
     reader = BullMQ(server.config(url=server.url.replace("//", "//viewer:s3cret@")))
     with pytest.raises(NotPermitted, match="XREAD"):
@@ -484,39 +296,6 @@ def test_glances_tell_the_small_fields_of_jobs_and_leave_out_those_that_are_gone
 def test_the_clock_is_that_of_the_server(bullmq: BullMQ, store: redis.Redis) -> None:
     before, found, after = store.time(), bullmq.server_ms(), store.time()
     assert before[0] * 1000 + before[1] // 1000 <= found <= after[0] * 1000 + after[1] // 1000
-
-
-SOUND: list[object] = [b"event", b"active", b"jobId", b"1"]
-
-
-@pytest.mark.parametrize("entry", [
-    [b"1-1", None], [b"1-1", []], [b"1-1", [b"event"]], [b"1-1", [b"event", b"active", b"jobId"]], [b"1-1"], [], None,
-    [b"1-1", [b"event", 7]], [b"1-1", [b"event", [b"active"]]], [7, SOUND], [b"1-1", b"event"], [b"1-1", SOUND, 7], 7,
-])  # fmt: skip
-def test_an_entry_of_no_known_shape_costs_itself_only(entry: object) -> None:
-    reply = cast(Reply, [[b"1-0", SOUND], entry, [b"1-2", SOUND]])
-    found = batches.batch(SHOP, reply)
-    assert (found.number, found.strange, _tally(found)) == (3, 1, {EventKind.ACTIVE: 2})
-    assert [event.id for event in found.events(most=9)] == ["1-0", "1-2"]
-    assert found.jobs(EventKind.ACTIVE) == [b"1", b"1"]
-    assert found.sample
-
-
-@pytest.mark.parametrize("found", [b"", b"x", b"1", b"1-", b"-1", b"1-x", b"\xff", b"9" * 50 + b"-1"])
-def test_ids_that_no_server_gives_are_not_gone_on_from(found: bytes) -> None:
-    with pytest.raises(Unsupported):
-        batches.batch(SHOP, cast(Reply, [[found, SOUND]]))
-
-
-def test_every_word_of_the_library_is_a_kind_and_none_of_ours_is(bullmq: BullMQ, store: redis.Redis) -> None:
-    ours: Collection[EventKind] = {EventKind.OTHER, EventKind.GAP, EventKind.OMITTED}
-    ours = {*ours, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP}
-    for kind in EventKind:
-        _write(store, "event", kind.value, "jobId", "1")
-    assert _tally(_read(bullmq)) == {kind: 1 for kind in EventKind if kind not in ours} | {EventKind.OTHER: len(ours)}
-    assert [str(event.text) for event in _events(bullmq, EventKind.OTHER)] == [
-        kind.value for kind in EventKind if kind in ours
-    ]
 
 
 def test_a_dedicated_backend_has_one_connection_of_its_own(settings: Settings, server: Server) -> None:
