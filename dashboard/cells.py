@@ -16,7 +16,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import words
 from dashboard.charts import bar as draw_bar
 from dashboard.charts import spark as draw_spark
 from dashboard.templatetags.mirante import icon
@@ -46,15 +45,10 @@ def note(why: Why | None, number: int, total: int, language: str) -> SafeString:
 
 
 @lru_cache(maxsize=5_000)
-def bar(numbers: tuple[int | None, ...], paused: bool, language: str) -> SafeString:
-    """The jobs of a queue by state, in the order of `State`."""
-    said = [
-        f"{quantities.number(number, language)} {word}"
-        for number, word in zip(numbers, _words(language), strict=True)
-        if number
-    ]
+def bar(numbers: tuple[int | None, ...], paused: bool) -> SafeString:
+    """The jobs of a queue by state, in the order of `State`; the numbers stand in the cells beside it."""
     parts = [(name, number) for name, number in zip(_bar_names(paused), numbers, strict=True) if number and name]
-    return _rest(draw_bar(parts, ", ".join(said) or _("no jobs"), FULL_BAR))
+    return _rest(draw_bar(parts, "", FULL_BAR))
 
 
 @lru_cache(maxsize=1)
@@ -65,11 +59,6 @@ def no_bar() -> SafeString:
 def _rest(content: SafeString | str) -> SafeString:
     """The rest of a part without a class of its own."""
     return format_html(">{}</span>", content)
-
-
-@lru_cache(maxsize=32)
-def _words(language: str) -> Sequence[str]:
-    return [str(words.STATE_WORDS[state]) for state in State]
 
 
 @lru_cache(maxsize=2)
@@ -168,7 +157,7 @@ def oldest(found: Oldest | None, css: str, language: str) -> SafeString:
     """The rest of the part with the age of the oldest waiting job.
 
     It counts from the job's creation, by which the list is sorted. Where the job may have done something else since
-    (it was retried or replayed) the age says so, in sight and in the title.
+    (it was retried or replayed) the age says so.
     """
     if found is None:
         return _no_age()
@@ -183,19 +172,16 @@ def _no_age() -> SafeString:
 
 @lru_cache(maxsize=5_000)
 def _oldest(found: Oldest, css: str, language: str, today: str) -> SafeString:
-    title, since = _counted_from(found.since_ms == found.created_ms, language)
+    since = _counted_from(found.since_ms == found.created_ms, language)
     least = "≥ " if found.at_least else ""
     age = _age(found.created_ms, today)
-    return format_html(f' class="{css}" title="{{}}">{least}{age}{{}}</span>', title, since)
+    return format_html(f' class="{css}">{least}{age}{{}}</span>', since)
 
 
 @lru_cache(maxsize=64)
-def _counted_from(waited: bool, language: str) -> tuple[str, SafeString | str]:
-    """What the age of the oldest counts from: as a title, and in sight where it may mislead."""
-    if waited:
-        return _("since it was created; it has waited ever since"), ""
-    title = _("since it was created; when it entered waiting is not in the keys")
-    return title, format_html(' <span class="u">{}</span>', _("since created"))
+def _counted_from(waited: bool, language: str) -> SafeString | str:
+    """What the age of the oldest counts from, where it may mislead."""
+    return "" if waited else format_html(' <span class="u">{}</span>', _("since created"))
 
 
 def _age(ms: int, today: str) -> str:
@@ -206,7 +192,7 @@ def _age(ms: int, today: str) -> str:
     iso = at.isoformat(timespec="milliseconds")
     day, clock = iso[:10], iso[11:23]
     text = clock[:8] if day == today else f"{day} {clock[:8]}"
-    return f'<time datetime="{day}T{clock}Z" title="{day} {clock} UTC" data-time="age">{text}</time>'
+    return f'<time datetime="{day}T{clock}Z" data-time="age">{text}</time>'
 
 
 def _known(series: Sequence[int | None]) -> int:

@@ -15,7 +15,11 @@ _GAP = 0.7  # per cent between two parts
 
 
 def bar(parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str = "") -> SafeString:
-    """A stacked bar. `parts` are (state, number); with `scale` the length is logarithmic up to that number."""
+    """A stacked bar. `parts` are (state, number); with `scale` the length is logarithmic up to that number.
+
+    With it, edges stand on whole per cents: a bar that is pushed changes only when an eye could see it. Without a
+    `label` it repeats numbers that stand beside it, and screen readers are not told of it.
+    """
     known = [(name, count) for name, count in parts if count]
     total = sum(count for _, count in known)
     length = 100.0
@@ -24,13 +28,17 @@ def bar(parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str
     widths = [max(_LEAST, length * count / total) for _, count in known]
     shrink = length / sum(widths) if widths else 0
     gap = 0.12 if css == "lg" else _GAP
-    drawn, x = [], 0.0
+    drawn, x, left = [], 0.0, 0.0
     for (name, _), width in zip(known, widths, strict=True):
-        drawn.append(f'<rect class="{_fill(name)}" x="{x:.2f}%" width="{max(width * shrink - gap, 0.5):.2f}%"')
         x += width * shrink
+        right = round(x) if scale else round(x, 2)
+        drawn.append(f'<rect class="{_fill(name)}" x="{left:g}%" width="{max(right - left - gap, 0.5):.4g}%"')
+        left = right
     base = '<rect class="f-rule" y="2.5" width="100%" height="1"/>' if scale or not known else ""
     rects = "".join(f'{rect} height="100%"/>' for rect in drawn)
     # Everything but the class and the label is made of our own numbers: there is a bar in each of the hundred rows.
+    if not label:
+        return format_html(f'<svg class="sbar {{}}" aria-hidden="true">{base}{rects}</svg>', css)
     return format_html(f'<svg class="sbar {{}}" role="img" aria-label="{{}}">{base}{rects}</svg>', css, label)
 
 

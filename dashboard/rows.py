@@ -115,7 +115,7 @@ def _now(found: listing.Row, language: str, before: listing.Row | None) -> dict[
     old = before.queue.counts if before else None
     drawn = _numbers(old)
     if old is None or counts is None or drawn != numbers or old.paused != paused:
-        made["bar"] = cells.bar(numbers, paused, language) if counts else cells.no_bar()
+        made["bar"] = cells.bar(numbers, paused) if counts else cells.no_bar()
     for state, number, was in zip(State, numbers, drawn, strict=True):
         if number != was or old is None:
             made[state.value] = cells.number(number, MUTE.get(state, ""), "count", language)

@@ -66,6 +66,7 @@ def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(f"uncaught: {error}"))
     yield page
+    page.unroute_all(behavior="ignoreErrors")  # answers of the test's own that are still underway
     page.close()
     assert complaints == []
 

@@ -42,6 +42,7 @@ class Started:
     def __init__(self, var_dir: Path, *arguments: str, **env: str) -> None:
         self.var_dir = var_dir
         self.lines: list[str] = []
+        self._clients: list[redis.Redis] = []
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", *(arguments or ("up",))],
             env=clean_environment(var_dir) | env,
@@ -101,7 +102,8 @@ class Started:
         """The embedded Valkey, as the configuration of its latest start says."""
         text = (self.var_dir / "valkey" / "valkey.conf").read_text()
         found = dict(line.split(" ", 1) for line in text.splitlines())
-        return redis.Redis(port=int(found["port"]), password=found["requirepass"], db=database)
+        self._clients.append(redis.Redis(port=int(found["port"]), password=found["requirepass"], db=database))
+        return self._clients[-1]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Seconds until it had ended."""
@@ -124,6 +126,8 @@ class Started:
                 process.kill()
             except psutil.Error:
                 continue
+        for client in self._clients:
+            client.close()
         self._reader.join(30)
         assert self.process.stdout is not None
         self.process.stdout.close()

@@ -35,6 +35,7 @@ def test_a_socket_where_none_is_gets_403_and_leaves_no_trace_in_the_log(live: Se
     assert "ValueError" not in live.output[before:]
 
 
+@pytest.mark.django_db  # Channels looks after the connections of its thread
 @pytest.mark.parametrize("prefix", ["", "/mirante"])
 @pytest.mark.parametrize(("asked", "found"), [("/live/", True), ("/live", False), ("/", False), ("", False)])
 async def test_only_a_socket_that_is_there_is_opened(prefix: str, asked: str, found: bool) -> None:

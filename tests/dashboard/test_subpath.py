@@ -35,6 +35,7 @@ def prefix_of_this_test() -> Iterator[None]:
     set_script_prefix(before)
 
 
+@pytest.mark.django_db  # Channels looks after the connections of its thread
 @pytest.mark.parametrize(
     ("prefix", "asked"),
     [

@@ -22,7 +22,8 @@ _CHECKED = """
 local declared, real = {}, redis
 for _, key in ipairs(KEYS) do declared[key] = true end
 local function checked(command, key, ...)
-  if not declared[key] then error("undeclared key: " .. tostring(key)) end
+  local subject = command == "XINFO" and (...) or key  -- it names what it tells about first
+  if not declared[subject] then error("undeclared key: " .. tostring(subject)) end
   return command, key, ...
 end
 local redis = {
@@ -55,6 +56,7 @@ def test_every_script_touches_declared_keys_only(server: Server, store: redis.Re
     store.script_flush()  # so that each script is sent as text, with the check before it
     reader.counts([*corpus.queues, corpus.queue, corpus.wrong_types])
     reader.queue(corpus.queue)
+    reader.positions(corpus.queues)
     reader.jobs(corpus.queue, [State.FAILED], size=200)
     reader.jobs(corpus.queue, [State.COMPLETED, State.FAILED], size=200, name="x")
     reader.jobs(corpus.queue, [State.WAITING])
