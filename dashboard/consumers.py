@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from dashboard.live import rights
-from dashboard.live.asked import BAD, RESTART, Ack, Refused, Rows, Watch, parse
 from dashboard.live.hub import Hub, hub, in_pool
 from dashboard.live.refusals import Refusals
+from dashboard.live.requests import BAD, RESTART, Ack, Refused, Rows, Watch, parse
 from dashboard.live.viewer import Viewer
 from queues.quantities import now_ms
 
@@ -29,7 +29,7 @@ _refusals = Refusals()
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """One socket. See `dashboard.live.asked` for what it is sent, `dashboard.live.frames` for what it sends."""
+    """One socket. See `dashboard.live.requests` for what it is sent, `dashboard.live.frames` for what it sends."""
 
     # None that exists: the hub alone listens to the layer.
     channel_layer_alias = "none"

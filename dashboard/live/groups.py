@@ -13,6 +13,7 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from dashboard.live import wire
+from dashboard.live.outage import Outage
 from queues import interest
 from queues.errors import QueueError
 from queues.live import News, Topic
@@ -41,24 +42,6 @@ def group(topic: Topic) -> str:
 def message(news: News) -> dict[str, Any]:
     """News as they travel."""
     return {"type": MESSAGE, "news": wire.encode(news)}
-
-
-class Outage:
-    """Says once that something fails, and once that it works again."""
-
-    def __init__(self, logger: logging.Logger, what: str) -> None:
-        self._logger, self._what = logger, what
-        self._since_failed = False
-
-    def failed(self, error: BaseException) -> None:
-        if not self._since_failed:
-            self._since_failed = True
-            self._logger.warning("%s failed: %s", self._what, str(error) or type(error).__name__)
-
-    def over(self) -> None:
-        if self._since_failed:
-            self._since_failed = False
-            self._logger.warning("%s works again", self._what)
 
 
 class Publisher:

@@ -14,11 +14,11 @@ from django.db import close_old_connections
 from django.utils import translation
 
 from dashboard.live import drawers
+from dashboard.live.backlog import merge
 from dashboard.live.board import Board
 from dashboard.live.frames import Frames
-from dashboard.live.groups import Outage
 from dashboard.live.listening import Listening
-from dashboard.live.merge import merge
+from dashboard.live.outage import Outage
 from dashboard.live.pulse import Heard
 from dashboard.live.update import Drawer, Update
 from dashboard.live.viewer import Viewer

@@ -10,7 +10,8 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from dashboard.live import wire
-from dashboard.live.groups import MESSAGE, Outage, group
+from dashboard.live.groups import MESSAGE, group
+from dashboard.live.outage import Outage
 from queues.live import News, Topic
 
 AGAIN_S = 1.0

@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.http import is_same_domain
 
 from dashboard.access import Role, can
-from dashboard.live.asked import ROLE_LOST, SIGNED_OUT, Refused
+from dashboard.live.requests import ROLE_LOST, SIGNED_OUT, Refused
 
 
 def session_key(scope: Any) -> str:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.live import wire
+from dashboard.live.backlog import merge
 from dashboard.live.groups import group, message
-from dashboard.live.merge import merge
 from queues.events import Event, EventKind, Glance
 from queues.history import History
 from queues.live import (
