@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from django.db import DatabaseError, IntegrityError
+from django.db import Error, IntegrityError, close_old_connections
 
 from queues import cost, outages
 from queues.errors import QueueError, Unreachable
@@ -59,6 +59,7 @@ class SourceFollower:
         self._server = (0.0, 0.0)  # the server's clock in ms, and our monotonic one at that moment in s
         self._failures = 0  # tries in a row that brought nothing
         self._down = False  # whether SOURCE_DOWN was noted
+        self._unstored = False  # whether the last writing failed: said once
         self._strange_told: set[QueueRef] = set()
 
     def run(self, stopped: Callable[[float], bool]) -> None:
@@ -78,10 +79,13 @@ class SourceFollower:
         except LeaseLost:
             logger.warning("Another follower has taken over %s", self.name)
             self._forget()
-        except DatabaseError as error:
-            logger.warning("%s: the database cannot be used now: %s", self.name, error)
+        except Error as error:
+            if not self._unstored:
+                logger.warning("%s: the database cannot be used now: %s", self.name, error)
+            self._unstored = True
             if isinstance(error, IntegrityError):
                 self.due_now("join")  # a queue was deleted while we had something to store of it
+            close_old_connections()  # one that a server has cut is of no use for ever
         return STANDBY_S
 
     def due_now(self, what: str) -> None:
@@ -94,7 +98,7 @@ class SourceFollower:
             try:
                 self._save()
                 self.lease.release()
-            except (DatabaseError, LeaseLost) as error:
+            except (Error, LeaseLost) as error:
                 logger.warning("%s: the last events could not be stored: %s", self.name, error)
         self._reader.close()
 
@@ -252,6 +256,9 @@ class SourceFollower:
     def _save(self) -> None:
         store.save(self.lease, list(self.streams.values()), self._about, self.standing, covered_ms=self._covered_ms)
         self._about.clear()
+        if self._unstored:
+            self._unstored = False
+            logger.warning("%s: the database can be used again; nothing was lost", self.name)
 
     def _tell_strange(self, stream: Stream, number: int, sample: str) -> None:
         if number and stream.ref not in self._strange_told:

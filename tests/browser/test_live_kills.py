@@ -111,6 +111,7 @@ def stage(
     made.work(3)
     made.web.start()
     yield made
+    page.goto("about:blank")  # it would complain of a server that goes away
     made.web.kill()
 
 
