@@ -111,9 +111,6 @@ class Batch(Protocol):
         """How many entries, those that make no sense included."""
 
     @property
-    def first_id(self) -> str: ...
-
-    @property
     def last_id(self) -> str: ...
 
     @property

@@ -24,7 +24,7 @@ def test_only_what_is_new_is_read_and_no_more_than_was_asked_for(bullmq: BullMQ,
     for number in range(5):
         write(store, "event", "active", "jobId", str(number), entry=f"{NOON + number}-{number}")
     first = read(bullmq, most=2)
-    assert (first.number, first.first_id, first.last_id) == (2, f"{NOON}-0", f"{NOON + 1}-1")
+    assert (first.number, first.last_id) == (2, f"{NOON + 1}-1")
     rest = read(bullmq, after=first.last_id)
     assert [event.job for event in rest.events(most=2)] == [b"3", b"4"]
     assert [event.id for event in rest.events(most=9)] == [f"{NOON + number}-{number}" for number in (2, 3, 4)]
