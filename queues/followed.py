@@ -18,6 +18,7 @@ from queues.quantities import now_ms
 from queues.types import QueueRef
 
 SILENT = timedelta(seconds=8)  # the follower gives a sign of life every two seconds
+COVERS = timedelta(seconds=20)  # and stores everything every ten
 
 
 class Stored(Mapping[str, History]):
@@ -120,7 +121,7 @@ def _covered(source: str) -> tuple[int, range]:
     now = now_ms()
     covered = covered_ms // MINUTE_MS - 1
     # Up to date, the clock of the follower's server rules: else the newest minute would flicker at its turn.
-    upto = covered if now - covered_ms < SILENT.total_seconds() * 1000 else int(now) // MINUTE_MS - 1
+    upto = covered if now - covered_ms < COVERS.total_seconds() * 1000 else int(now) // MINUTE_MS - 1
     return upto, range(covered + 1, upto + 1)
 
 

@@ -18,6 +18,7 @@ from queues.follow.limits import portions
 from queues.follow.rates import Rate
 from queues.follow.streams import Stream, begin
 from queues.follow.teller import Reader, Teller
+from queues.history import MINUTE_MS
 from queues.live import Audience, Pulse, Standing
 from queues.names import show_controls
 from queues.quantities import now_ms
@@ -27,7 +28,9 @@ POLL_S = 0.25
 ROUNDS_S = 1.0  # reading goes on at once for so long while more has come than one reading brings
 JOIN_S = 3.0  # how often we look for queues that were found or went away
 VERIFY_S = 5.0
-SAVE_S = 2.0
+SAVE_S = 2.0  # how often we show that we live, and keep what is notable
+SAVE_ALL_S = 10.0  # and everything, sooner where a stream has moved far: each stream costs a page of the database
+UNSTORED = 2_000  # entries of a stream: BullMQ keeps some 10,000, and what is not stored must still be there
 STANDBY_S = 1.0
 PATIENCE_S = (0.25, 5.0)  # between two tries of a server that does not answer: doubles, with jitter
 FIRST_ENTRIES = (200, 10_000)  # of a stream that was never read: of many streams fewer each
@@ -53,9 +56,10 @@ class SourceFollower:
         self._teller = Teller(name, reader, audience)
         self._rate = Rate()
         self._about: list[Event] = []  # what happened to the source, not stored yet
-        self._due = {"join": 0.0, "verify": 0.0, "save": 0.0}
+        self._due = {"join": 0.0, "verify": 0.0, "save": 0.0, "save all": 0.0}
         self.standing = Standing(Pulse.CATCHING_UP, now_ms())
         self._covered_ms = 0
+        self._stored_minute = 0  # up to which pages know everything
         self._server = (0.0, 0.0)  # the server's clock in ms, and our monotonic one at that moment in s
         self._failures = 0  # tries in a row that brought nothing
         self._down = False  # whether SOURCE_DOWN was noted
@@ -89,14 +93,14 @@ class SourceFollower:
         return STANDBY_S
 
     def due_now(self, what: str) -> None:
-        """Have "join", "verify" or "save" done with the next step, whatever its time."""
+        """Have "join", "verify", "save" or "save all" done with the next step, whatever its time."""
         self._due[what] = 0.0
 
     def close(self) -> None:
         """Store what is known and let another follower begin at once."""
         if self.lease.held:
             try:
-                self._save()
+                self._save(whole=True)
                 self.lease.release()
             except (Error, LeaseLost) as error:
                 logger.warning("%s: the last events could not be stored: %s", self.name, error)
@@ -253,8 +257,16 @@ class SourceFollower:
         told = Text(show_controls(text)[:500], len(text)) if text else None
         self._about.append(Event(QueueRef(self.name, b"", b""), f"{at_ms}-0", kind, text=told))
 
-    def _save(self) -> None:
-        store.save(self.lease, list(self.streams.values()), self._about, self.standing, covered_ms=self._covered_ms)
+    def _save(self, *, whole: bool = False) -> None:
+        """Store what is notable, and all when it is time: once in ten seconds, and when a minute is over."""
+        minute = self._covered_ms // MINUTE_MS
+        far = any(stream.unstored > UNSTORED for stream in self.streams.values())
+        whole = self._is_due("save all", SAVE_ALL_S) or whole or far or minute != self._stored_minute
+        streams = [stream for stream in self.streams.values() if stream.changed and (whole or stream.notable)]
+        known = store.Known(self._covered_ms, len(self.streams), whole)
+        store.save(self.lease, streams, self._about, self.standing, known)
+        if whole:
+            self._stored_minute = minute
         self._about.clear()
         if self._unstored:
             self._unstored = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.db import transaction
@@ -45,15 +46,21 @@ def load_streams(source: str, wanted: dict[QueueRef, int]) -> list[Stream]:
     return found
 
 
-def save(
-    lease: Lease, streams: Sequence[Stream], about: Sequence[Event], standing: Standing, *, covered_ms: int
-) -> None:
-    """Write the streams, their notable events and those `about` the source, and how following stands.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How far all streams together were read. `whole`: what is saved with it is all that has changed."""
+
+    covered_ms: int  # the server's clock
+    streams: int
+    whole: bool
+
+
+def save(lease: Lease, streams: Sequence[Stream], about: Sequence[Event], standing: Standing, known: Known) -> None:
+    """Write these streams, their notable events and those `about` the source, and how following stands.
 
     All or nothing, and only under the lease (`LeaseLost`). Waits half a second for SQLite's lock at most
     (OperationalError); IntegrityError when a queue was deleted meanwhile.
     """
-    changed = [stream for stream in streams if stream.changed]
     with short_wait(), transaction.atomic():
         source = Source.objects.get(name=lease.source)
         following = Following.objects.get(source=source)
@@ -61,29 +68,30 @@ def save(
             pulse=standing.pulse,
             since=_moment(standing.since_ms),
             why=standing.why,
-            covered_ms=covered_ms or following.covered_ms,
+            covered_ms=known.covered_ms if known.whole else following.covered_ms,
             events_per_s=standing.events_per_s,
             behind_ms=standing.behind_ms,
-            streams=len(streams),
-            strange=following.strange + sum(stream.strange for stream in changed),
+            streams=known.streams,
+            strange=following.strange + sum(stream.strange for stream in streams),
         )
-        rows = [_row(stream, covered_ms) for stream in changed]
+        rows = [_row(stream, known.covered_ms) for stream in streams]
         Row.objects.bulk_create(rows, update_conflicts=True, unique_fields=["queue"], update_fields=FIELDS)
-        kept = [_notable(source, stream, event) for stream in changed for event in stream.notable]
+        kept = [_notable(source, stream, event) for stream in streams for event in stream.notable]
         kept += [_notable(source, None, event) for event in about]
         Notable.objects.bulk_create(kept)
-        for stream in changed:
+        for stream in streams:
             if stream.notable:
                 _cap(stream)
-    for stream in changed:
+    for stream in streams:
         stream.stored = None if stream.stored is None else min(stream.stored + len(stream.notable), KEPT)
         stream.changed = False
         stream.notable = []
-        stream.strange = 0
+        stream.strange = stream.unstored = 0
 
 
 def _row(stream: Stream, covered_ms: int) -> Row:
-    stream.history.trim(covered_ms // MINUTE_MS)
+    if covered_ms:
+        stream.history.trim(covered_ms // MINUTE_MS)
     return Row(
         queue_id=stream.pk,
         last_id=stream.last_id,

@@ -75,6 +75,7 @@ class Stream:
     check: Position | None = None  # where the server said the stream stood: compared when we get there
     entry_bytes: float | None = None  # how large an entry is in the mean; None = none read yet
     strange: int = 0  # since it was last stored
+    unstored: int = 0  # entries read since it was last stored
     notable: list[Event] = field(default_factory=list)  # not stored yet
     entered: dict[State, int] = field(default_factory=dict)
     watched: Watched | None = None
@@ -91,6 +92,7 @@ class Stream:
         self.last_id = batch.last_id
         self.read += batch.number
         self.strange += batch.strange
+        self.unstored += batch.number
         if self.added is not None:
             self.added += batch.number
         self.changed = self.moved = True

@@ -15,7 +15,7 @@ from queues.models import Queue, Source
 from queues.registry import dedicated
 from queues.types import QueueRef
 
-EVERYTHING = ("join", "verify", "save")
+EVERYTHING = ("join", "verify", "save", "save all")
 
 
 class Listening:

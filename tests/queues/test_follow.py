@@ -419,3 +419,36 @@ def test_a_locked_database_delays_and_loses_nothing(valkey: redis.Redis, shop: Q
     step(one)
     assert Stream.objects.get().read == 2
     assert [row.job for row in Notable.objects.order_by("id")] == ["1", "2"]
+
+
+def test_a_quiet_while_costs_one_row_and_what_is_notable_is_kept_at_once(valkey: redis.Redis, shop: QueueRef) -> None:
+    while time.time() % 60 > 50:
+        time.sleep(0.2)  # all is stored when a minute is over
+    [other] = know(b"other")
+    one = followed()
+    step(one)
+    add(valkey, "shop", "completed", "jobId", "1")
+    add(valkey, "other", "failed", "jobId", "2", "failedReason", "k")
+    covered_ms = Following.objects.get().covered_ms
+    one._stored_minute = one._covered_ms // MINUTE_MS
+    one.due_now("save")
+    one.step()
+    assert {row.queue.slug: row.read for row in Stream.objects.all()} == {"shop": 0, "other": 1}
+    assert Following.objects.get().covered_ms == covered_ms
+    one.due_now("save")
+    one.due_now("save all")
+    one.step()
+    assert {row.queue.slug: row.read for row in Stream.objects.all()} == {"shop": 1, "other": 1}
+    assert Following.objects.get().covered_ms > covered_ms
+    assert other in one.streams
+
+
+def test_a_stream_that_moved_far_is_stored_at_once(valkey: redis.Redis, shop: QueueRef) -> None:
+    one = followed()
+    pipe = valkey.pipeline()
+    for number in range(2100):
+        pipe.execute_command("XADD", "bull:shop:events", "*", "event", "completed", "jobId", str(number))
+    pipe.execute()
+    one.due_now("save")
+    one.step()
+    assert Stream.objects.get().read == 2100

@@ -146,6 +146,7 @@ def test_our_clock_may_jump_by_hours(own: Server, one: SourceFollower, monkeypat
         monkeypatch.setattr(f"queues.follow.{module}.now_ms", lambda: before + 5 * 3_600_000)
     add_more(own, 2)
     one.due_now("save")
+    one.due_now("save all")
     one.step()
     assert 0 <= Following.objects.get().covered_ms - before < 600_000
     history = one.streams[know(b"shop")[0]].history
