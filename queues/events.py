@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from queues.quantities import LAST_MS
 from queues.types import Progress, QueueRef, State, Text
 
 
@@ -73,8 +74,11 @@ def order(event_id: str) -> tuple[int, int]:
 
 
 def time_of(event_id: str) -> int:
-    """The server's clock in an event's id, in milliseconds since 1970. ValueError for what is none."""
-    return int(event_id.partition("-")[0])
+    """The server's clock in an event's id, in milliseconds since 1970. ValueError for what is none.
+
+    Anybody may write an id beyond all calendars, which no database and no page could hold: it stands at their end.
+    """
+    return min(int(event_id.partition("-")[0]), LAST_MS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from django.utils.translation import gettext as _
 UNKNOWN = "–"
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000  # milliseconds
+LAST_MS = 253_402_300_799_999  # the end of the year 9999: beyond it no calendar helps
+LARGEST = 2**63 - 1  # that any database keeps
 
 
 def number(value: float | None, language: str | None = None) -> str:

@@ -10,9 +10,10 @@ import redis
 
 from queues.backends.bullmq import batches
 from queues.backends.bullmq.reader import BullMQ
-from queues.backends.bullmq.replies import LAST_MS, Reply
+from queues.backends.bullmq.replies import Reply
 from queues.errors import Unsupported
 from queues.events import EventKind
+from queues.quantities import LAST_MS
 from queues.text import text
 from queues.types import Mark, QueueRef, State, Text
 from tests.hostile import BIDI, BYTES, DIGITS, MARKUP, PROGRESS

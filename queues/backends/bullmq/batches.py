@@ -9,17 +9,19 @@ from itertools import chain
 from typing import TypeAlias, cast
 
 from queues import progress
-from queues.backends.bullmq.replies import LAST_MS, Reply, array, integer, moment, strange
+from queues.backends.bullmq.replies import Reply, array, integer, moment, strange
 from queues.backends.bullmq.rows import CAPS, NAME_SHOWN, REASON_SHOWN
 from queues.events import Event, EventKind, order
 from queues.history import MINUTE_MS
 from queues.names import visible
+from queues.quantities import LARGEST, LAST_MS
 from queues.text import text
 from queues.types import Progress, QueueRef, Text
 
 Entry: TypeAlias = tuple[bytes, list[bytes]]  # the id, then fields and values in turn; in truth a list of two
 
 SAMPLE_SHOWN, PREVIOUS_SHOWN = 200, 40  # characters
+JOB_BYTES = 1_500  # of an id: what is longer has no page, and is not carried through memory, database and frames
 _OURS = {EventKind.OTHER, EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP}
 _KINDS: Mapping[bytes, EventKind] = {kind.value.encode(): kind for kind in EventKind if kind not in _OURS}
 _LONGEST_ID = 41  # two numbers of 64 bits
@@ -188,11 +190,12 @@ def _job(fields: Sequence[bytes]) -> bytes | None:
 def _event(queue: QueueRef, found: bytes, word: bytes, fields: Sequence[bytes]) -> Event:
     kind = _kind(word) or EventKind.OTHER
     told = dict(zip(fields[::2], fields[1::2], strict=False))
+    job = _job(fields)
     return Event(
         queue=queue,
         id=found.decode("ascii", "replace"),
         kind=kind,
-        job=_job(fields),
+        job=job if job and len(job) <= JOB_BYTES else None,
         text=_text(kind, word, told),
         progress=_progress(told.get(b"data")) if kind is EventKind.PROGRESS else None,
         previous=visible(told.get(b"prev", b"")[: 4 * PREVIOUS_SHOWN])[:PREVIOUS_SHOWN],
@@ -224,4 +227,4 @@ def _progress(raw: bytes | None) -> Progress | None:
 
 def _number(raw: bytes | None) -> int | None:
     value = integer(raw)
-    return value if value is not None and value >= 0 else None
+    return value if value is not None and 0 <= value <= LARGEST else None

@@ -20,6 +20,7 @@ from queues.types import JobRef, QueueRef, State
 
 BATCH = 125  # streams a script
 ENTRIES_COPIED = 1024 * 1024  # bytes of entries that a script may copy
+ADDED_MOST = 2**53
 AGAIN_S = 60.0  # how long a key of another type is left alone
 _GLANCED = (b"name", b"atm", b"attemptsMade", b"ats", b"opts", b"processedOn", b"finishedOn")
 _CAPS: Mapping[bytes, int] = {name: rows.CAPS[name] for name in _GLANCED}
@@ -115,7 +116,13 @@ def _position(row: Reply) -> Position:
     if row == 0:
         return Position("0-0", 0, added=0, exists=False)
     length, last, added, first = array(row, 4)
-    return Position(_id(last) or "0-0", count(length), added=integer(added), first_id=_id(first))
+    return Position(_id(last) or "0-0", count(length), added=_added(added), first_id=_id(first))
+
+
+def _added(reply: Reply) -> int | None:
+    """XSETID sets it to anything: what nobody can have counted says as little as none."""
+    added = integer(reply)
+    return added if added is not None and 0 <= added <= ADDED_MOST else None
 
 
 def _id(reply: Reply) -> str:

@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
 from queues.errors import Unsupported
+from queues.quantities import LAST_MS
 
 Part: TypeAlias = bytes | str | int | float
 Command: TypeAlias = tuple[Part, ...]
 Reply: TypeAlias = Union[bytes, int, ResponseError, "list[Reply]", None]
 
-LAST_MS = 253_402_300_799_999  # the end of the year 9999: beyond it no calendar helps
 _LONGEST_NUMBER = 24  # characters
 
 
