@@ -117,6 +117,10 @@ class Stream:
         ours, theirs = order(self.last_id), order(position.last_id)
         if theirs < ours:
             return self._went_back(position)
+        if not position.length:
+            return self._emptied(position)
+        if position.added is None:
+            return self._uncounted(position)
         if theirs == ours:
             return self._compare(position, read_since=0)
         if self.check is None:
@@ -133,6 +137,22 @@ class Stream:
         gap = self.lose(max(time_of(self.last_id), self.verified_ms), None)
         self.last_id, self.added, self.check = position.last_id, position.added, None
         return gap
+
+    def _emptied(self, position: Position) -> Event | None:
+        """Nothing is left of it: no reading will ever come to where it stands, so what we lack is known now."""
+        behind, self.last_id, self.check = order(self.last_id) < order(position.last_id), position.last_id, None
+        self.changed = self.changed or behind
+        if position.added is None and behind:
+            return self.lose(time_of(position.last_id), None)
+        return self._compare(position, read_since=0)
+
+    def _uncounted(self, position: Position) -> Event | None:
+        """Before Redis 7: events are lost when the oldest that is there is newer than the last that we read."""
+        first_ms = time_of(position.first_id)
+        if self.read and order(position.first_id) > order(self.last_id) and first_ms > self.verified_ms:
+            return self.lose(first_ms, None)
+        self.verified_ms = max(self.verified_ms, time_of(self.last_id))
+        return None
 
     def lose(self, until_ms: int, number: int | None) -> Event:
         """Events up to that moment were lost: the minutes they touch are unknown from now on."""
