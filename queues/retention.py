@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+
+from django.db.models import Q
 
 from queues.history import MINUTE_MS
 from queues.models import Notable
+from queues.passing import in_passing
 from queues.quantities import now_ms
 
 NOTABLE_KEPT_MS = 7 * 24 * 60 * MINUTE_MS
+FUTURE_MS = 365 * 24 * 60 * MINUTE_MS  # clocks may be wrong, but not so much
 BATCH = 1_000  # rows in one transaction: some 10 ms
 LONGEST_S = 5.0
 
@@ -16,15 +21,21 @@ LONGEST_S = 5.0
 def forget_old_events() -> int:
     """Delete events that are older than seven days, for five seconds at most. Gives how many; the next run goes on.
 
-    Short transactions, so that nobody waits for SQLite's lock.
+    Also those of a future that somebody made up: of next year or later. Short transactions, so that nobody waits for
+    SQLite's lock; while somebody else holds it, the rest is left to the next run.
     """
     until = time.monotonic() + LONGEST_S
     deleted = 0
-    while time.monotonic() < until:
-        old = Notable.objects.filter(at_ms__lt=now_ms() - NOTABLE_KEPT_MS).values_list("pk", flat=True)[:BATCH]
-        found = list(old)
-        Notable.objects.filter(pk__in=found).delete()
-        deleted += len(found)
-        if len(found) < BATCH:
-            break
+    with in_passing():
+        while time.monotonic() < until and (found := _old()):
+            Notable.objects.filter(pk__in=found).delete()
+            deleted += len(found)
+            if len(found) < BATCH:
+                break
     return deleted
+
+
+def _old() -> Sequence[int]:
+    now = now_ms()
+    wrong = Q(at_ms__lt=now - NOTABLE_KEPT_MS) | Q(at_ms__gt=now + FUTURE_MS)
+    return list(Notable.objects.filter(wrong).values_list("pk", flat=True)[:BATCH])
