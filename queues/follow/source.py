@@ -222,6 +222,7 @@ class SourceFollower:
         since_ms = int(since.timestamp() * 1000)
         if not self._down:
             self._down = True
+            logger.warning("%s does not answer: %s", self.name, show_controls(str(error)))
             self._note(EventKind.SOURCE_DOWN, str(error))
         self._failures += 1
         self.standing = Standing(Pulse.BLIND, self.standing.at_ms, since_ms, show_controls(str(error)))
@@ -230,6 +231,8 @@ class SourceFollower:
     def _refused(self, error: QueueError) -> float:
         """The server answers, but lets us read nothing."""
         text = show_controls(str(error))
+        if not self._failures:
+            logger.warning("%s cannot be read: %s", self.name, text)
         since_ms = self.standing.since_ms if self.standing.pulse is Pulse.BLIND else None
         self._failures += 1
         self.standing = Standing(Pulse.BLIND, self.standing.at_ms, since_ms or now_ms(), text)
@@ -249,6 +252,7 @@ class SourceFollower:
         outages.note_success(self.name)
         if self._down:
             self._down = False
+            logger.warning("%s answers again", self.name)
             self._note(EventKind.SOURCE_UP, "")
         self._teller.recount(self.streams)
 

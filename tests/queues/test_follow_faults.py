@@ -72,6 +72,20 @@ def test_a_server_that_restarts_with_its_data_leaves_no_gap(own: Server, one: So
     assert kinds() == ["source-down", "source-up"]
 
 
+def test_that_a_server_does_not_answer_is_logged_once_and_that_it_answers_again(
+    own: Server, one: SourceFollower, caplog: pytest.LogCaptureFixture
+) -> None:
+    own.stop()
+    step(one)
+    step(one)
+    own.start()
+    step(one)
+    told = [record.getMessage() for record in caplog.records if record.name == "queues.follow.source"]
+    assert len(told) == 2
+    assert "main does not answer: 127.0.0.1" in told[0]
+    assert told[1] == "main answers again"
+
+
 def test_a_server_that_restarts_empty_is_a_gap_and_is_followed_on(own: Server, one: SourceFollower) -> None:
     own.stop()
     step(one)
