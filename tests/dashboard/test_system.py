@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import redis
 from django.conf import LazySettings
@@ -112,6 +114,28 @@ def test_a_server_that_is_down_shows_its_last_health_as_old(start_redis: StartRe
     assert "Not read since" in text
     assert "What stands below was read at" in text
     assert "noeviction" in text
+
+
+def test_what_is_told_of_a_server_is_of_parts_that_an_open_page_puts_in_when_it_reads_itself_anew(
+    start_redis: StartRedis, settings: LazySettings
+) -> None:
+    server = start_redis()
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    with server.client() as client:
+        seed_queue(client, "mail", failed=1)
+    readings.store("main")
+    pages = ["/system/", "/queues/main/mail/"]
+    before = [_parts(path) for path in pages]
+    server.stop()
+    after = [_parts(path) for path in pages]
+    assert {"rail-main", "top-main", "sys-main-reachable", "sys-main-events"} <= before[0] & after[0]
+    assert {"rail-main", "top-main", "verdict"} <= before[1] & after[1]
+
+
+def _parts(path: str) -> set[str]:
+    """The ids of what news may replace."""
+    return set(re.findall(r'<\w+\s+id="([^"]+)"\s+data-part', as_role("viewer").get(path).content.decode()))
 
 
 def test_an_operator_asks_for_a_scan(source: SourceConfig, valkey: redis.Redis) -> None:
