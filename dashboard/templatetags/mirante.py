@@ -99,11 +99,13 @@ def moment(when: float | datetime | None, style: str = "clock") -> SafeString | 
     if at is None:
         return UNKNOWN if when is None else str(when)
     at = at.astimezone(UTC)
+    return _time(at, style, _moment_text(at, style))
+
+
+def _time(at: datetime, style: str, text: str) -> SafeString:
     iso = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     exact = f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
-    return format_html(
-        '<time datetime="{}" title="{}" data-time="{}">{}</time>', iso, exact, style, _moment_text(at, style)
-    )
+    return format_html('<time datetime="{}" title="{}" data-time="{}">{}</time>', iso, exact, style, text)
 
 
 def _moment_text(at: datetime, style: str) -> str:
@@ -120,6 +122,13 @@ def since(when: float | datetime | str | None) -> str:
         return UNKNOWN
     ms = when.timestamp() * 1000 if isinstance(when, datetime) else when
     return duration(now_ms() - ms, whole=True)
+
+
+@register.simple_tag
+def age(when: float | None) -> SafeString | str:
+    """The same, growing each second while the page stays open."""
+    at = None if when is None else instant(when)
+    return since(when) if at is None else _time(at.astimezone(UTC), "age", since(when))
 
 
 @register.filter
@@ -149,13 +158,15 @@ def query(context: template.Context, **changes: object) -> str:
 
 
 @register.simple_tag
-def until(when: float | None) -> str:
-    """The time from now to `when`; past moments are overdue and say so."""
+def until(when: float | None) -> SafeString | str:
+    """The time from now to `when`, counted down while the page stays open; past moments are overdue and say so."""
     if when is None:
         return UNKNOWN
     left = when - now_ms()
     text = duration(abs(left), whole=True)
-    return text if left >= 0 else gettext("overdue %(by)s") % {"by": text}
+    text = text if left >= 0 else gettext("overdue {}").format(text)
+    at = instant(when)
+    return text if at is None else _time(at.astimezone(UTC), "until", text)
 
 
 @register.filter

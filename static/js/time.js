@@ -31,8 +31,9 @@ const write = (node) => {
   const ago = (past >= 0 ? words.ago : words.in).replace("{}", duration(Math.abs(past)));
   const full = `${own.day} ${own.clock}${ms} ${own.offset}`;
   const relative = choice.clock === "relative" && node.dataset.time === "clock";
-  const age = node.dataset.time === "age";
-  const text = age ? duration(past) : relative ? ago : exact;
+  const age = node.dataset.time === "age" || node.dataset.time === "until";
+  const span = node.dataset.time === "age" || past < 0 ? duration(Math.abs(past)) : words.overdue.replace("{}", duration(past));
+  const text = age ? span : relative ? ago : exact;
   if (node.textContent !== text) node.textContent = text;
   node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative || age ? "" : ` · ${ago}`}`;
 };

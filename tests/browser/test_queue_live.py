@@ -94,6 +94,56 @@ def test_progress_of_every_shape_moves_in_its_row_and_the_last_value_stays(
     never_reloaded(page)
 
 
+def test_rows_stay_where_they_are_while_their_ages_grow_jobs_come_and_one_ends(
+    page: Page, sign_in: SignIn, script: Script
+) -> None:
+    script(
+        """
+        await queue(6, "shop").add("pay", {}, { jobId: "a" });
+        worker(6, "shop", async (job) => { while (!(keep.ended ?? []).includes(job.id)) await sleep(20); },
+          { concurrency: 2 });
+        await until(async () => (await redis.llen("bull:shop:active")) === 1);
+        """
+    )
+    sign_in("viewer")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    opened(page, "/queues/main/shop/?state=active")
+    row = page.locator("tr[data-job=a]")
+    age, progress = row.locator("time[data-time=age]"), row.locator("td.pg")
+    expect(age).to_have_text(re.compile(r"^[2-9] s$"))
+    stood = progress.bounding_box()
+    script("await queue(6, 'shop').add('pay', {}, { jobId: 'b' })")
+    expect(page.locator("#pill")).to_contain_text("1 new")
+    assert progress.bounding_box() == stood
+    script("keep.ended = ['a']")
+    expect(row.locator(".since")).to_contain_text("Completed")
+    assert progress.bounding_box() == stood
+    expect(age).to_be_hidden()
+    script("keep.ended = ['a', 'b']")
+
+
+def test_a_delayed_job_is_counted_down_and_then_overdue(page: Page, sign_in: SignIn, script: Script) -> None:
+    script("await queue(6, 'shop').add('pay', {}, { jobId: 'a', delay: 6000 })")
+    sign_in("viewer")
+    opened(page, "/queues/main/shop/?state=delayed")
+    left = page.locator("tr[data-job=a] time[data-time=until]")
+    expect(left).to_have_text(re.compile(r"^[0-4] s$"))
+    expect(left).to_have_text(re.compile(r"^overdue [1-9] s$"), timeout=15_000)
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_long_feed_does_not_make_the_page_longer_than_what_it_shows(
+    page: Page, sign_in: SignIn, script: Script, width: int
+) -> None:
+    for number in range(60):
+        keep("failed", 60_000 - number, SHOP, job=str(number), text="no answer " * 30)
+    sign_in("viewer")
+    page.set_viewport_size({"width": width, "height": 600})
+    page.goto("/queues/main/shop/")
+    assert page.locator("#feed li").count() >= 30
+    assert page.evaluate("document.documentElement.scrollHeight - document.body.offsetHeight") <= 1
+
+
 def test_a_job_that_fails_because_it_stalled_is_among_the_stalled_ones(
     page: Page, sign_in: SignIn, script: Script, valkey: redis.Redis
 ) -> None:

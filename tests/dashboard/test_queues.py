@@ -385,7 +385,7 @@ def test_an_empty_feed_says_since_when_nothing_was_kept_or_that_nobody_follows(
     row = Queue.objects.get(slug="mail")
     Stream.objects.create(queue=row, last_id="0-0", history=dump(History(minute)))
     page = Page(viewer.get("/queues/main/mail/"))
-    assert "Nothing notable kept since" in page.text
+    assert "No failure, stall or pause since" in page.text
     assert f'datetime="{datetime.fromtimestamp(minute * 60, UTC):%Y-%m-%dT%H:%M}' in page.source
 
 
