@@ -50,7 +50,7 @@ const poll = (soon = false) => after("poll", (soon ? 1000 : EVERY) * (0.9 + Math
 
 // Sockets. A server that comes back must not meet all its readers in the same second.
 const retry = () => {
-  const most = Math.min(30_000, 1000 * 2 ** tries);
+  const most = Math.min(30_000, 2000 * 2 ** tries);
   tries += 1;
   after("connect", 1000 + Math.random() * (most - 1000), connect);
 };

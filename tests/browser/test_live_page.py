@@ -237,6 +237,29 @@ def test_a_cut_socket_becomes_polling_and_comes_back_by_itself(
     assert served.refreshed == polls
 
 
+# LV-03
+def test_readers_of_a_server_that_was_away_come_back_at_different_moments(opened: Page, follower: Follower) -> None:
+    opened.evaluate(
+        """() => {
+            window.waits = [];
+            const { setTimeout } = window;
+            window.setTimeout = (call, ms) => { waits.push(Math.round(ms)); return setTimeout(call, ms); };
+        }"""
+    )
+
+    def waited(chance: float) -> list[int]:
+        opened.evaluate("chance => { Math.random = () => chance; waits.length = 0; }", chance)
+        follower.sockets[-1].close(code=1012)
+        sockets = len(follower.sockets)
+        follower.until(lambda: len(follower.sockets) > sockets, "a new socket")
+        found: list[int] = opened.evaluate("waits")
+        follower.frame()
+        expect(_word(opened)).to_have_text("Live")
+        return found
+
+    assert (1000 in waited(0.0), 2000 in waited(1.0)) == (True, True)
+
+
 def test_the_page_is_fetched_anew_once_before_a_new_socket_is_asked(
     opened: Page, follower: Follower, served: Served
 ) -> None:
