@@ -53,14 +53,15 @@ def system(request: HttpRequest) -> HttpResponse:
     answers = ask_all(names, lambda reader: reader.health())
     rates = cost.commands_per_second(names)
     details = followed.details(names)
+    sources = [
+        _view(status, answers[status.name], rates[status.name], details[status.name]) for status in readings.status()
+    ]
     context = {
-        "sources": [
-            _view(status, answers[status.name], rates[status.name], details[status.name])
-            for status in readings.status()
-        ],
+        "sources": sources,
         "database": connection.vendor,
         "database_offset_ms": _database_offset_ms(),
-        "read_at": timezone.now(),
+        # The oldest of what is shown: of a server that is down, that is its last reading.
+        "read_at": min((view.health_at for view in sources if view.health_at), default=timezone.now()),
     }
     return page(request, "system/system.html", context)
 

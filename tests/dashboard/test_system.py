@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from datetime import timedelta
 
 import pytest
 import redis
@@ -13,7 +15,7 @@ from django.utils import timezone
 
 from queues import discovery, outages, readings, registry
 from queues.errors import Unreachable
-from queues.models import Following, Queue, Source
+from queues.models import Following, Queue, Snapshot, Source
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
@@ -110,7 +112,12 @@ def test_a_server_that_is_down_shows_its_last_health_as_old(start_redis: StartRe
     registry.forget()
     readings.store("main")
     server.stop()
-    text = Page(as_role("viewer").get("/system/")).text
+    Snapshot.objects.update(health_at=timezone.now() - timedelta(minutes=5))
+    page = Page(as_role("viewer").get("/system/"))
+    text = page.text
+    read_at = re.search(r'data-read="([\d.]+)"', page.source)
+    assert read_at is not None
+    assert 299 < time.time() - float(read_at[1]) < 330
     assert "Not read since" in text
     assert "What stands below was read at" in text
     assert "noeviction" in text
