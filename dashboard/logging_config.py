@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import structlog
+from django.utils.log import CallbackFilter
 
 from dashboard.credentials import redact
 
@@ -27,12 +29,14 @@ def config(*, level: str, form: str) -> dict[str, Any]:
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendered(form)],
             },
         },
+        "filters": {"news": {"()": CallbackFilter, "callback": _is_news}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level.upper()},
         "loggers": {
             # Django's own handlers would print a second time, and mail tracebacks to people who asked for none.
             "django": {"handlers": [], "level": level.upper(), "propagate": True},
             "django.server": {"handlers": [], "propagate": True},
+            "django.request": {"filters": ["news"], "propagate": True},
             # Who did what is written down whatever else is not.
             "mirante.audit": {"level": "INFO", "propagate": True},
             **{name: {"level": _at_least_warning(level)} for name in _CHATTY},
@@ -50,6 +54,13 @@ def configure_structlog(form: str) -> None:
 
 # A line for every task, connection or access of these says nothing that a page does not say better.
 _CHATTY = ("celery", "kombu", "amqp", "daphne", "twisted", "asyncio", "channels_redis", "httpx", "httpcore")
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Open pages ask each five seconds while a server is down: that it is, is logged once, not by each of them."""
+    request = getattr(record, "request", None)
+    polled = request is not None and "Mirante-Refresh" in getattr(request, "headers", {})
+    return not (polled and getattr(record, "status_code", 0) == 503)
 
 
 def _at_least_warning(level: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 from dashboard import converters
-from dashboard.views import account, find, health, jobs, overview, queues, system, users
+from dashboard.views import account, find, health, jobs, live, overview, queues, system, users
 
 register_converter(converters.SourceConverter, "source")
 register_converter(converters.QueueConverter, "queue")
@@ -34,6 +34,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("password/", account.password, name="password"),
     path("login/", account.sign_in, name="login"),
     path("logout/", account.sign_out, name="logout"),
+    path("live/", live.live, name="live"),
     path("healthz", health.healthz, name="healthz"),
 ]
 

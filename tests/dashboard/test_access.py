@@ -23,8 +23,8 @@ from tests.dashboard.people import as_role, person, signed_in
 
 pytestmark = pytest.mark.django_db
 
-OPEN = {"login", "logout", "healthz"}
-OWN_ACCOUNT = {"login", "logout", "password", "healthz"}
+OPEN = {"login", "logout", "live", "healthz"}
+OWN_ACCOUNT = {"login", "logout", "password", "live", "healthz"}
 # They show a form and take it at one address, and touch nothing but the account of who sends it.
 FORMS = {"login", "password"}
 SAMPLES = {"source": "main", "queue": "payments", "job": "1", "field": "data", "pk": "1"}

@@ -78,6 +78,19 @@ def test_a_server_that_is_away_is_a_line_and_no_trace(lines: Callable[[], list[s
     assert lines() == ["error django.request: Service Unavailable: /away/"]
 
 
+def test_pages_that_poll_while_a_server_is_away_leave_no_line_each_time(lines: Callable[[], list[str]]) -> None:
+    assert as_role("viewer").get("/away/", headers={"Mirante-Refresh": "1"}).status_code == 503
+    assert lines() == []
+
+
+def test_a_socket_whose_proxy_passes_no_upgrade_is_a_line_that_says_so(lines: Callable[[], list[str]]) -> None:
+    answer = Client().get("/live/", headers={"Sec-WebSocket-Key": "x"})
+    assert (answer.status_code, answer.headers["Upgrade"]) == (426, "websocket")
+    assert "docs/deployment.md" in answer.text
+    (told,) = lines()
+    assert told.startswith("warning django.request: The proxy did not pass Upgrade and Connection")
+
+
 def test_a_busy_database_is_said_to_be_busy_and_is_a_line_and_no_trace(lines: Callable[[], list[str]]) -> None:
     answer = patient(as_role("viewer")).get("/locked/")
     assert answer.status_code == 503
