@@ -10,7 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import Any
 
-from celery.apps import worker as celery_worker
+from celery.apps.worker import Worker as CeleryWorker
+from celery.apps.worker import (  # type: ignore[attr-defined]
+    install_worker_int_handler,
+    install_worker_term_hard_handler,
+)
 from celery.concurrency.thread import TaskPool
 
 GRACE_S = 3.0
@@ -41,7 +45,7 @@ class Threads(TaskPool):
         self.on_stop()
 
 
-class Worker(celery_worker.Worker):
+class Worker(CeleryWorker):
     """By the end of `start` all connections are closed, and with that unfinished tasks are back in the queue.
 
     SIGQUIT, or a second SIGINT, ends it in at most `LIMIT_S`, whatever it waits for. When that is needed its exit
@@ -67,8 +71,8 @@ class Worker(celery_worker.Worker):
         that is handing over a task, the thread waits for ever for a lock of the pool that it holds itself.
         """
         super().install_platform_tweaks(worker)
-        celery_worker.install_worker_term_hard_handler(worker, callback=_note_the_end)
-        celery_worker.install_worker_int_handler(worker, callback=_on_first_ctrl_c)
+        install_worker_term_hard_handler(worker, callback=_note_the_end)
+        install_worker_int_handler(worker, callback=_on_first_ctrl_c)
 
     def _end_anyway(self) -> None:
         self._told_to_end.get()
@@ -82,4 +86,4 @@ def _note_the_end(worker: Worker) -> None:
 
 
 def _on_first_ctrl_c(worker: Worker) -> None:
-    celery_worker.install_worker_term_hard_handler(worker, sig="SIGINT", callback=_note_the_end)
+    install_worker_term_hard_handler(worker, sig="SIGINT", callback=_note_the_end)
