@@ -38,6 +38,7 @@ class Server:
 
 
 StartServer = Callable[[Mapping[str, str]], Server]
+APPLICATION = "dashboard.asgi:application"
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +49,7 @@ def live_environment(valkey_server: Valkey) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def _live_server(live_environment: dict[str, str], django_db_setup: None) -> Iterator[Server]:
-    with _running(live_environment) as server:
+    with running(live_environment) as server:
         yield server
 
 
@@ -63,15 +64,15 @@ def live(transactional_db: None, valkey: redis.Redis, _live_server: Server) -> I
 @pytest.fixture
 def start_server(transactional_db: None) -> Iterator[StartServer]:
     """Starts further servers with variables of their own, and stops them after the test."""
-    running = []
+    started = []
 
     def start(environment: Mapping[str, str]) -> Server:
-        context = _running(environment)
-        running.append(context)
+        context = running(environment)
+        started.append(context)
         return context.__enter__()
 
     yield start
-    for context in running:
+    for context in started:
         context.__exit__(None, None, None)
 
 
@@ -112,13 +113,14 @@ def follower(
 
 
 @contextmanager
-def _running(environment: Mapping[str, str]) -> Iterator[Server]:
+def running(environment: Mapping[str, str], application: str = APPLICATION) -> Iterator[Server]:
+    """A server with variables of its own, of another application than the product's if need be."""
     with socket.socket() as listening, tempfile.TemporaryDirectory(prefix="mirante-live-") as folder:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         log = Path(folder) / "log"
         # The open socket is handed over: no other process can take the port in between.
-        command = [sys.executable, "-m", "daphne", "--fd", str(listening.fileno()), "dashboard.asgi:application"]
+        command = [sys.executable, "-m", "daphne", "--fd", str(listening.fileno()), application]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command,
