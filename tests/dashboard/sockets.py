@@ -88,6 +88,10 @@ class Socket:
                     return int(found.get("code") or 1000)
                 await self.send({"ack": json.loads(found["text"])["n"]})
 
+    def killed(self) -> None:
+        """The connection is broken off: the server hears nothing more, and ends the application as Daphne does."""
+        self._wire.stop(exceptions=False)
+
     async def gone(self) -> None:
         await self._wire.disconnect(timeout=PATIENCE_S)
 
