@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from queues.models import Notable
 from queues.types import QueueRef
 from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn
+from tests.valkey import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -179,5 +183,41 @@ def test_two_readers_of_different_roles_see_the_same_parts(
     for each in (page, other):
         expect(each.locator("[data-state=waiting] [data-part]")).to_have_text("1")
         expect(each.locator("#feed li[data-kind=paused]")).to_have_count(1)
-    assert page.evaluate(PARTS) == other.evaluate(PARTS)
+    parts = page.evaluate(PARTS)
+    assert len(parts) >= 7, parts
+    assert any('data-kind="paused"' in part for part in parts)
+    assert parts == other.evaluate(PARTS)
     other.close()
+
+
+# IZ-01
+@pytest.mark.parametrize(("zone", "offset"), [("Asia/Kolkata", "UTC+05:30"), ("America/New_York", "UTC-0")])
+def test_moments_that_are_pushed_are_the_readers_own_and_those_of_the_page_that_is_read(
+    page: Page, sign_in: SignIn, script: Script, zone: str, offset: str
+) -> None:
+    script("keep.queue = tools.queue(6, 'shop'); await keep.queue.waitUntilReady()")
+    sign_in("viewer")
+    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": zone})
+    opened(page, "/queues/main/shop/?state=failed")
+    script(
+        """
+        tools.worker(6, "shop", async () => { throw new Error("no luck"); });
+        await keep.queue.add("pay", {}, { jobId: "a" });
+        """
+    )
+    moment = page.locator("#feed li[data-kind=failed] time").first
+    expect(moment).to_have_attribute("title", re.compile(re.escape(offset)))
+    instant = str(moment.get_attribute("datetime"))
+    utc = datetime.fromisoformat(instant)
+    shown = f"{utc.astimezone(ZoneInfo(zone)):%H:%M:%S}"
+
+    def is_right() -> None:
+        expect(moment).to_have_text(re.compile(shown))
+        title = str(moment.get_attribute("title"))
+        assert re.search(rf"{shown}\.\d+ {re.escape(offset)}\S* = {utc:%H:%M:%S}\.\d+ UTC ", title), title
+        assert moment.get_attribute("datetime") == instant
+
+    is_right()
+    eventually(lambda: Notable.objects.filter(kind="failed").exists())  # kept, so that it is read with the page
+    page.reload()
+    is_right()
