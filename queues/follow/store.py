@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.db import transaction
+from django.db.models import Q
 
-from queues.events import Event, time_of
+from queues.events import Event, EventKind, time_of
 from queues.follow.lease import Lease
 from queues.follow.streams import Stream
 from queues.history import MINUTE_MS, History, dump, load
 from queues.live import Standing
 from queues.models import Following, Notable, Queue, Source
 from queues.models import Stream as Row
+from queues.notables import HOUR_MS
 from queues.passing import short_wait
+from queues.quantities import now_ms
 from queues.types import JobRef, QueueRef
 
 KEPT = 10_000  # notable events of one queue
@@ -118,13 +121,18 @@ def _notable(source: Source, stream: Stream | None, event: Event) -> Notable:
 
 
 def _cap(stream: Stream) -> None:
-    """Forget the oldest of a queue that has more than 10,000."""
+    """Forget the oldest of a queue that has more than 10,000, but no gap of the last hour: its page tells of those.
+
+    There are some 700 of them at most, as counts are compared each five seconds.
+    """
     ours = Notable.objects.filter(queue_id=stream.pk)
     if stream.stored is None:
         stream.stored = ours.count() - len(stream.notable)
     over = stream.stored + len(stream.notable) - KEPT
     if over > 0:
-        oldest: Iterable[int] = ours.order_by("id").values_list("pk", flat=True)[:over]
+        now = now_ms()
+        told = Q(kind=EventKind.GAP, until_ms__range=(now - HOUR_MS, now + HOUR_MS))
+        oldest: Iterable[int] = ours.exclude(told).order_by("id").values_list("pk", flat=True)[:over]
         Notable.objects.filter(pk__in=list(oldest)).delete()
 
 

@@ -101,3 +101,21 @@ def test_a_server_that_does_not_count_entries_lost_none_as_long_as_the_last_that
     step(one)
     step(one)
     assert gaps() == [None]
+
+
+def test_failures_in_their_thousands_do_not_push_out_what_is_said_of_lost_events(
+    valkey: redis.Redis, shop: QueueRef, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queues.follow.store.KEPT", 25)
+    one = follower()
+    step(one)
+    add_more(valkey, 7)
+    valkey.xtrim("bull:shop:events", 0, approximate=False)
+    step(one)
+    for number in range(60):
+        add(valkey, "shop", "failed", "jobId", str(number), "failedReason", "h")
+        if number % 20 == 19:
+            step(one)
+    assert gaps() == [7]
+    kept = Notable.objects.filter(kind=EventKind.FAILED).order_by("id")
+    assert [row.job for row in kept] == [str(number) for number in range(36, 60)]
