@@ -36,6 +36,7 @@ def lines(page: Page) -> Locator:
     return page.locator("#log-lines li")
 
 
+# JD-02
 def test_hostile_text_is_text_when_it_is_pushed_and_when_it_is_read(
     page: Page, sign_in: SignIn, script: Script
 ) -> None:
@@ -58,6 +59,7 @@ def test_hostile_text_is_text_when_it_is_pushed_and_when_it_is_read(
     assert page.locator("#log-lines b, #log-lines img, #job-progress b, #feed b").count() == 0
 
 
+# JD-14
 def test_a_log_grows_by_its_new_lines_with_the_reader_where_he_is(page: Page, sign_in: SignIn, script: Script) -> None:
     script(HELD, major=5)
     write = (
@@ -86,6 +88,7 @@ def test_a_log_grows_by_its_new_lines_with_the_reader_where_he_is(page: Page, si
     assert told == [1170, "1170"]
 
 
+# JD-14
 def test_a_log_that_keeps_few_lines_says_that_newer_ones_are_missing(
     page: Page, sign_in: SignIn, script: Script
 ) -> None:
@@ -140,6 +143,7 @@ def test_a_job_that_is_removed_when_it_ends_leaves_its_last_state_and_says_so(
     never_reloaded(page)
 
 
+# LV-05
 @pytest.mark.parametrize("most", [0, 1])
 def test_a_job_that_stalls_too_often_is_explained(page: Page, sign_in: SignIn, script: Script, most: int) -> None:
     script(

@@ -166,6 +166,7 @@ def test_a_web_process_that_is_killed_is_said_and_the_page_comes_back_by_itself(
     complaints.clear()  # the browser's own on a server that was away
 
 
+# DP-03
 def test_a_redis_that_is_killed_and_comes_back_with_its_data(stage: Stage) -> None:
     stage.follow()
     stage.open()

@@ -197,6 +197,7 @@ def test_the_reader_chooses_theme_zone_and_style_of_moments(page: Page, sign_in:
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
+# IZ-01
 def test_moments_are_the_readers_own_on_the_day_the_clocks_change(
     context_in_new_york: Page, failed: str, valkey: redis.Redis
 ) -> None:

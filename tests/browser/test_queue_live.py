@@ -30,6 +30,7 @@ def script(script: Script) -> Script:
     return script
 
 
+# JD-02
 def test_markup_in_reasons_and_names_is_text_when_pushed_and_the_same_when_read(
     page: Page, sign_in: SignIn, script: Script
 ) -> None:
@@ -57,6 +58,7 @@ def test_markup_in_reasons_and_names_is_text_when_pushed_and_the_same_when_read(
     assert page.evaluate("window.__x") is None
 
 
+# JD-11
 def test_progress_of_every_shape_moves_in_its_row_and_the_last_value_stays(
     page: Page, sign_in: SignIn, script: Script
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_long_feed_does_not_make_the_page_longer_than_what_it_shows(
     assert page.evaluate("document.documentElement.scrollHeight - document.body.offsetHeight") <= 1
 
 
+# LV-05
 def test_a_job_that_fails_because_it_stalled_is_among_the_stalled_ones(
     page: Page, sign_in: SignIn, script: Script, valkey: redis.Redis
 ) -> None:

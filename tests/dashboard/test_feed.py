@@ -78,6 +78,7 @@ def test_every_kind_of_event_has_an_entry_also_when_it_says_nothing_else(kind: E
     assert strip_tags(told).strip()
 
 
+# LV-05
 def test_a_job_that_failed_because_it_stalled_stands_with_the_failed_and_with_the_stalled_ones() -> None:
     event = seen("failed", text=text(STALLED_TOO_OFTEN.encode()))
     assert "stalled too often" in feed.said(event)

@@ -127,6 +127,7 @@ def test_an_idle_job_is_looked_at_every_five_seconds(
             watched.news()
 
 
+# JD-11
 def test_however_fast_events_come_the_job_is_read_twice_a_second(
     active: Watched, valkey: redis.Redis, redis_commands: RedisCommands
 ) -> None:
@@ -140,6 +141,7 @@ def test_however_fast_events_come_the_job_is_read_twice_a_second(
     assert 'value="99' in active.news(after=0.5).parts["job-progress"]
 
 
+# JD-11
 @pytest.mark.parametrize(
     ("progress", "shown", "bar"),
     [("250", "250", False), ("-5", "-5", False), ("33.3333333", "33.3", True), ('{"done":3,"total":9}', "33.3", True),
@@ -215,6 +217,7 @@ def test_log_lines_come_once_and_keep_their_numbers(active: Watched, valkey: red
     assert active.news().log == ""
 
 
+# JD-14
 def test_a_flood_of_lines_is_cut_to_its_end(
     active: Watched, valkey: redis.Redis, redis_commands: RedisCommands
 ) -> None:
@@ -244,6 +247,7 @@ def test_no_line_is_lost_about_the_most_that_comes_at_once(active: Watched, valk
         assert found == list(range(4, 4 + more))
 
 
+# JD-14
 def test_a_log_that_keeps_its_last_lines_only_says_that_it_was_cut(active: Watched, valkey: redis.Redis) -> None:
     write(valkey, *(f"line {n}" for n in range(10)))
     page_read = now_ms()
@@ -309,6 +313,7 @@ def _down(*_asked: object) -> None:
     raise Unreachable("It does not answer.", source="main")
 
 
+# LV-05
 def test_a_job_that_failed_by_stalling_is_explained_while_it_is_watched(active: Watched, valkey: redis.Redis) -> None:
     active.news()
     valkey.lrem("bull:mail:active", 0, "7")

@@ -86,6 +86,7 @@ def test_who_watches_is_known_to_the_follower(web: Server, publisher: Publisher)
     assert "Traceback" not in web.output
 
 
+# DP-03
 def test_frames_come_again_when_the_layers_server_was_restarted_or_emptied(
     web: Server, publisher: Publisher, app_redis: Valkey
 ) -> None:

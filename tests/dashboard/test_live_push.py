@@ -155,6 +155,7 @@ async def test_who_comes_later_gets_what_changed_since_its_page_was_read() -> No
         await socket.gone()
 
 
+# LV-03
 async def test_a_slow_browser_gets_the_newest_state_and_no_backlog() -> None:
     socket = await opened(showing(b"a"))
     quick = await opened(showing(b"a"))
@@ -185,6 +186,7 @@ async def test_news_that_come_faster_than_they_are_drawn_are_drawn_as_one(monkey
     await socket.gone()
 
 
+# JD-05
 async def test_a_frame_holds_64_kb_of_parts_and_the_next_has_the_rest() -> None:
     socket = await opened(queue())
     row_news = row("orders", waiting=1)
@@ -244,6 +246,7 @@ async def test_what_entered_is_counted_from_the_last_event_of_each_page(monkeypa
         await socket.gone()
 
 
+# LV-04
 async def test_a_page_hears_something_while_nothing_happens() -> None:
     socket = await opened(overview())
     await told_when_listening(source_news())
@@ -252,6 +255,7 @@ async def test_a_page_hears_something_while_nothing_happens() -> None:
     await socket.gone()
 
 
+# LV-04
 async def test_a_silent_follower_is_said_and_since_when(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "SILENT_S", 1.0)
     before = now_ms()
@@ -287,6 +291,7 @@ async def test_interest_is_told_while_somebody_watches() -> None:
     await socket.gone()
 
 
+# LV-03
 async def test_a_layer_that_forgets_is_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from dashboard.live import listening
 

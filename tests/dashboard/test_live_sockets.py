@@ -167,6 +167,7 @@ TOPICS = [
 ]
 
 
+# AU-02
 @pytest.mark.parametrize(("message", "code"), TOPICS, ids=range(len(TOPICS)))
 async def test_what_cannot_be_asked_ends_the_socket_with_its_code(message: object, code: int) -> None:
     _user, socket = await opened()
@@ -226,6 +227,7 @@ def lose_role(user: User) -> None:
     user.groups.clear()
 
 
+# LV-07
 @pytest.mark.parametrize(
     ("change", "code"),
     [(sign_out, 4401), (change_password, 4401), (deactivate, 4401), (delete, 4401), (lose_role, 4403)],

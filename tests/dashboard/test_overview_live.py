@@ -261,6 +261,7 @@ def test_markup_in_the_name_of_a_queue_is_text_in_all_that_is_pushed_and_said() 
     assert not [html for html in update.parts.values() if "<img" in html or "hx-get" in html]
 
 
+# LS-08
 def test_queues_of_one_name_under_two_prefixes_are_two_rows() -> None:
     a, b = QueueRef("main", b"tenant-a", b"emails"), QueueRef("main", b"tenant-b", b"emails")
     rows = [RowNews(queue, NOW, NOW, counts(waiting=n), 1) for n, queue in enumerate((a, b), start=1)]

@@ -132,6 +132,7 @@ def test_progress_of_every_shape_is_pushed_as_the_page_shows_it(
     assert "NaN%" not in pushed
 
 
+# JD-11
 @pytest.mark.node
 def test_progress_of_the_real_library_is_the_same_in_the_list_and_in_the_push(
     viewer: Client, source: SourceConfig, node: Node, major: int, drawer: QueuePage
@@ -163,6 +164,7 @@ def test_progress_of_the_real_library_is_the_same_in_the_list_and_in_the_push(
     assert [job for job, name in bars.items() if pushed[name] not in page] == []
 
 
+# JD-02
 @pytest.mark.parametrize("said", [MARKUP.encode(), BYTES, b"\x1b[31mred \x00", b'"a\\ud800b"'])
 def test_a_failure_with_hostile_words_is_the_same_text_in_the_feed_that_is_read_and_pushed(
     viewer: Client, source: SourceConfig, valkey: redis.Redis, drawer: QueuePage, said: bytes
@@ -181,6 +183,7 @@ def test_a_failure_with_hostile_words_is_the_same_text_in_the_feed_that_is_read_
     json.dumps(pushed).encode()
 
 
+# LV-05
 def test_a_job_that_failed_by_stalling_is_found_under_stalled(drawer: QueuePage) -> None:
     pushed = drawer.update(news([event("failed", text=text(STALLED_TOO_OFTEN.encode()))])).feed
     stalled = next(kinds for kinds, word in feed.FILTERS if str(word) == "Stalled")

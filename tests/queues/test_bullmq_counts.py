@@ -128,6 +128,7 @@ def test_keys_that_contradict_the_version_are_named(
     assert (note in info.versions_note) if note else info.versions_note == ""
 
 
+# MT-05
 def test_the_oldest_waiting_job_is_told_as_far_as_the_ends_tell(bullmq: BullMQ, store: redis.Redis) -> None:
     def oldest(**ends: list[tuple[str, int]]) -> tuple[int, bool] | None:
         store.flushall()
@@ -207,6 +208,7 @@ def test_a_young_job_is_not_looked_at_more_closely(bullmq: BullMQ, store: redis.
     assert bullmq.counts([SHOP])[SHOP].oldest == Oldest(created, at_least=False, since_ms=created)
 
 
+# MT-05
 def test_a_replayed_job_does_not_hide_since_when_the_others_wait(bullmq: BullMQ, store: redis.Redis) -> None:
     other = QueueRef("main", b"bull", b"other")
     for queue in (SHOP, other):
@@ -221,6 +223,7 @@ def test_a_replayed_job_does_not_hide_since_when_the_others_wait(bullmq: BullMQ,
     assert counts[other].oldest == Oldest(2000, at_least=False, since_ms=2000)
 
 
+# MT-05
 def test_a_job_that_the_library_replays_is_not_taken_for_one_that_has_waited_since_its_creation(
     bullmq: BullMQ, node: Node, server: Server, major: int
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_stream_that_was_replaced_between_two_looks_is_a_gap(valkey: redis.Red
     assert Stream.objects.get().added == 1
 
 
+# DP-03
 def test_a_stream_whose_ids_went_back_is_followed_from_there(valkey: redis.Redis, shop: QueueRef) -> None:
     one = followed()
     add(valkey, "shop", "completed", "jobId", "1")

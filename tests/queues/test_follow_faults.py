@@ -57,6 +57,7 @@ def kinds() -> list[str]:
     return list(Notable.objects.order_by("id").values_list("kind", flat=True))
 
 
+# DP-03
 def test_a_server_that_restarts_with_its_data_leaves_no_gap(own: Server, one: SourceFollower) -> None:
     own.stop()
     step(one)
@@ -86,6 +87,7 @@ def test_that_a_server_does_not_answer_is_logged_once_and_that_it_answers_again(
     assert told[1] == "main answers again"
 
 
+# DP-03
 def test_a_server_that_restarts_empty_is_a_gap_and_is_followed_on(own: Server, one: SourceFollower) -> None:
     own.stop()
     step(one)
@@ -104,6 +106,7 @@ def test_a_server_that_restarts_empty_is_a_gap_and_is_followed_on(own: Server, o
     assert Notable.objects.get(kind="gap").count is None
 
 
+# DP-03
 def test_scripts_that_the_server_forgot_are_sent_again(own: Server, one: SourceFollower) -> None:
     with own.client() as client:
         client.script_flush()
