@@ -111,7 +111,7 @@ def test_what_is_pushed_is_byte_equal_to_the_first_render_also_for_hostile_names
     refs.append(seed_queue(valkey, QUEUE_NAMES[0], prefix=b"a<b>", waiting=4, prioritized=2))
     refs.append(seed_queue(valkey, "sms", waiting=4, paused=True))
     refs.append(seed_queue(valkey, "orders-dlq", waiting=40))
-    refs.append(seed_queue(valkey, "well", completed=1234567))
+    refs.append(seed_queue(valkey, "well", completed=12_345))
     discovery.scan("main")
     write_down(refs)
     page = as_role("viewer").get("/").content.decode()
