@@ -5,15 +5,21 @@ const list = (text) => (text ?? "").split(/[\s,]+/).filter(Boolean);
 /** The rows of queues that the overview shows now. */
 export const rows = () => [...document.querySelectorAll("tr[data-row]")].slice(0, ROWS).map((row) => row.dataset.row);
 
-/** Mark the rows that a page which was fetched anew leaves out; says whether there are none. */
-export const markStale = (doc) => {
-  const fresh = new Set([...doc.querySelectorAll("tr[data-row]")].map((row) => row.dataset.row));
-  const all = [...document.querySelectorAll("tr[data-row]")];
-  for (const row of all) row.toggleAttribute("data-stale", !fresh.has(row.dataset.row));
-  return all.every((row) => fresh.has(row.dataset.row));
+const mark = (doc, key) => {
+  const found = (root) => [...root.querySelectorAll(`tr[data-${key}]`)];
+  const fresh = new Set(found(doc).map((row) => row.dataset[key]));
+  const all = found(document);
+  for (const row of all) row.toggleAttribute("data-stale", !fresh.has(row.dataset[key]));
+  return all.every((row) => fresh.has(row.dataset[key]));
 };
-/** News come for every row again. */
-export const allFresh = () => { for (const row of document.querySelectorAll("tr[data-stale]")) row.removeAttribute("data-stale"); };
+
+/** Mark the rows that a page which was fetched anew leaves out; says whether it has all queues. A job may leave its list. */
+export const markStale = (doc) => {
+  mark(doc, "job");
+  return mark(doc, "row");
+};
+/** News come for every queue's row again; of a job that left its list while nobody listened, none will. */
+export const allFresh = () => { for (const row of document.querySelectorAll("tr[data-row][data-stale]")) row.removeAttribute("data-stale"); };
 
 /** The first message on a socket; null when there is nothing to watch. */
 export const watched = () => {

@@ -273,6 +273,28 @@ def test_the_page_is_fetched_anew_once_before_a_new_socket_is_asked(
     expect(opened.locator("#t-a")).to_have_text("fetched")
 
 
+def test_a_job_that_left_its_list_while_the_page_polled_is_marked_also_afterwards(
+    page: Page, follower: Follower, served: Served
+) -> None:
+    stays = '<tr data-job="1"><td><span id="p-1" data-part>1</span></td></tr>'
+    leaves = stays.replace("1", "2")
+    served.markup = f"{ABOUT}<table>{stays}{leaves}</table>"
+    page.clock.install()
+    page.goto(PATH)
+    follower.watched()
+    follower.frame()
+    expect(_word(page)).to_have_text("Live")
+    served.markup = f"{ABOUT.replace('1764540000000', '1764540009000')}<table>{stays}</table>"
+    follower.refuses = 1
+    follower.sockets[-1].close(code=1012)
+    expect(page.locator("tr[data-stale]")).to_have_attribute("data-job", "2")
+    follower.watched(2)
+    assert follower.told("watch")[-1]["read"] == 1764540009000
+    follower.frame()
+    expect(_word(page)).to_have_text("Live")
+    expect(page.locator("tr[data-stale]")).to_have_attribute("data-job", "2")
+
+
 def test_rows_that_polling_does_not_reach_are_marked_and_caught_up_by_the_socket(
     page: Page, follower: Follower, served: Served
 ) -> None:
@@ -330,6 +352,7 @@ def test_moments_shown_as_ago_grow_older(opened: Page, follower: Follower) -> No
     expect(opened.locator("#t-a")).to_have_text(re.compile(r"^1 min"))
 
 
+# LV-04
 def test_a_silent_socket_is_given_up_for_polling(opened: Page, follower: Follower, served: Served) -> None:
     opened.clock.fast_forward(8_500)
     expect(_word(opened)).to_have_text("Polling every 5 s")
@@ -339,6 +362,7 @@ def test_a_silent_socket_is_given_up_for_polling(opened: Page, follower: Followe
     expect(_word(opened)).to_have_text("Live")
 
 
+# LV-04
 def test_polling_that_fails_says_since_when_and_recovers(opened: Page, follower: Follower, served: Served) -> None:
     served.status = 502
     follower.refuses = 1_000
@@ -378,6 +402,7 @@ def test_the_line_of_the_first_render_is_honest_without_a_socket(page: Page, fol
     expect(_word(page)).to_have_text(re.compile(r"^As of\s+\d\d:\d\d:\d\d$"))
 
 
+# LV-07
 @pytest.mark.parametrize(
     ("code", "says"),
     [
@@ -404,6 +429,7 @@ def test_a_session_or_a_right_that_ended_is_said_and_nothing_is_asked_any_more(
     assert axe_findings(opened) == []
 
 
+# LV-07
 def test_polling_that_ends_at_the_sign_in_page_says_signed_out_and_shows_no_form(
     opened: Page, follower: Follower
 ) -> None:
