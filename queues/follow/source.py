@@ -176,6 +176,8 @@ class SourceFollower:
             self._covered_ms = int(began_ms)
         elif oldest is not None:
             self._covered_ms = max(self._covered_ms, min(oldest, int(began_ms)))
+        if late < BEHIND_MS and self.standing.pulse is not Pulse.LIVE:
+            self._rate = Rate()  # what was caught up tells how fast we read, not how much happens
         rate = self._rate.a_second()
         at_ms = now_ms() - int(self._server_ms() - began_ms) - late
         if late < BEHIND_MS:

@@ -88,6 +88,13 @@ def test_that_a_server_does_not_answer_is_logged_once_and_that_it_answers_again(
 
 
 # DP-03
+def test_what_is_caught_up_is_not_told_as_what_happens_a_second(own: Server, one: SourceFollower) -> None:
+    assert one.standing.events_per_s == 0
+    add_more(own, 5)
+    step(one)
+    assert (pulse(one), one.standing.events_per_s) == ("live", 5)
+
+
 def test_a_server_that_restarts_empty_is_a_gap_and_is_followed_on(own: Server, one: SourceFollower) -> None:
     own.stop()
     step(one)
