@@ -39,7 +39,7 @@ const fill = (name, text) => {
 /** Show a state; `since` in ms and `why`, plain text, belong to what is not live, `rate` in events a second to what is. */
 export const show = (state, { since = 0, why = "", rate = null } = {}) => {
   if (!line) return;
-  fill("why", state === "blind" ? why : "");
+  fill("why", state === "blind" ? why : state === "polling" ? words.statePollingWhy : "");
   fill("rate", state === "live" && Number.isFinite(rate) ? told(rate) : "");
   fill("followed", "");
   const now = `${state} ${since}`;
