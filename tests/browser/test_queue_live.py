@@ -9,12 +9,14 @@ import redis
 from playwright.sync_api import Page, expect
 
 from dashboard.live.parts import job_key
+from queues.models import Notable
 from queues.quantities import now_ms
 from queues.types import JobRef, QueueRef
 from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn, axe_findings
 from tests.hostile import MARKUP
 from tests.queues.test_notables import keep
+from tests.valkey import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.node]
 
@@ -51,7 +53,7 @@ def test_markup_in_reasons_and_names_is_text_when_pushed_and_the_same_when_read(
     expect(tab).to_have_text("1")
     pushed = [entry.evaluate(WRITTEN).replace(' class="new"', ""), tab.evaluate(WRITTEN)]
     never_reloaded(page)
-    page.wait_for_timeout(3_000)  # the follower keeps what is notable every two seconds
+    eventually(lambda: Notable.objects.filter(kind="failed").exists())  # kept every two seconds
     page.reload()
     assert [entry.evaluate(WRITTEN), tab.evaluate(WRITTEN)] == pushed
     expect(page.locator("tr[data-job=a] .sig")).to_contain_text("<script>window.__x=1</script>")
