@@ -29,7 +29,7 @@ BY_STATE = {
     State.ACTIVE: (
         Head(_("Progress")),
         Head(_("Attempt"), "r"),
-        Head(_("Started"), "r"),
+        Head(_("Started"), "r wide"),
         Head(_("Running for"), "r"),
         Head(_("Worker"), "lo"),
     ),

@@ -180,6 +180,22 @@ def test_a_redis_that_is_killed_and_comes_back_with_its_data(stage: Stage) -> No
     assert not Notable.objects.filter(kind="gap").exists()
 
 
+# DP-03
+def test_a_redis_that_comes_back_empty_is_shown_as_it_is_with_a_gap(stage: Stage) -> None:
+    stage.follow()
+    stage.open()
+    stage.watched.stop()
+    for path in stage.watched.folder.rglob("*aof*"):
+        if path.is_file():
+            path.unlink()
+    stage.is_not_live()
+    stage.watched.start()
+    stage.work(2)
+    stage.is_right(2)
+    expect(stage.page.locator("#feed li[data-kind=gap]")).to_have_count(1)
+    eventually(lambda: counted() == (5, 0))
+
+
 def test_a_second_follower_stands_by_and_takes_over(stage: Stage) -> None:
     first = stage.follow()
     stage.open()
