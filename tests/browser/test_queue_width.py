@@ -27,17 +27,19 @@ def test_a_list_of_long_names_stays_in_its_column(page: Page, sign_in: SignIn, v
     valkey.hset("bull:long:meta", "opts.maxLenEvents", "10000")
     for number, shape in enumerate(shapes):
         job = f"customer-{number}-import-of-2026-11-30T23:00:00-0300-{'x' * 90}"
-        fields = {
-            "name": f"synchronise-the-customers-of-tenant-{'y' * 90}",
-            "data": "{}",
-            "timestamp": now - 90_000_000,
-            "processedOn": now - 86_000_000,
-            "ats": 1,
-            "progress": json.dumps(shape),
-            "pb": f"worker-{'w' * 60}",
-            "failedReason": "no luck " * 40,
-        }
-        valkey.hset(f"bull:long:{job}", mapping=fields)
+        valkey.hset(
+            f"bull:long:{job}",
+            mapping={
+                "name": f"synchronise-the-customers-of-tenant-{'y' * 90}",
+                "data": "{}",
+                "timestamp": now - 90_000_000,
+                "processedOn": now - 86_000_000,
+                "ats": 1,
+                "progress": json.dumps(shape),
+                "pb": f"worker-{'w' * 60}",
+                "failedReason": "no luck " * 40,
+            },
+        )
         valkey.lpush("bull:long:active", job)
         for state in ("failed", "completed", "delayed"):
             valkey.zadd(f"bull:long:{state}", {job: now})

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Page, Route, WebSocketRoute
+from playwright.sync_api import Locator, Page, Route, WebSocketRoute
 
 PATH = "/system/"
 PLACE = '<div id="live-banner"></div>'
@@ -16,6 +16,16 @@ PLACE = '<div id="live-banner"></div>'
 ABOUT = (
     '<div id="live" hidden data-page="queue" data-sources="main" data-queue="mail" data-job=""'
     ' data-read="1764540000000" data-after="7-0" data-state="failed"></div>'
+)
+PARTS = (
+    f'{ABOUT}<p><span id="t-a" data-part>old</span></p><p id="t-plain">plain</p>'
+    '<p id="t-field"><input id="typed" aria-label="typed"></p>'
+    '<p><a id="pill" class="pill" hidden href="/system/"><span data-pill></span></a></p>'
+)
+FEED = (
+    '<div data-feed-tools hidden><select data-feed-kinds aria-label="kinds"><option value="">All</option>'
+    '<option value="failed stalled">Failed</option></select><button type="button" data-feed-pause aria-pressed="false">'
+    'Pause</button><span data-feed-held hidden></span></div><ol id="feed" class="feed"></ol>'
 )
 
 
@@ -93,3 +103,17 @@ def hide(page: Page, hidden: bool = True) -> None:
         }""",
         hidden,
     )
+
+
+def word(page: Page) -> Locator:
+    """The word of the state line."""
+    return page.locator("[data-line=word]")
+
+
+def entry(event: int, kind: str = "completed") -> str:
+    return f'<li data-kind="{kind}" data-event="{event}-0"><a href="/queues/main/mail/">job {event}</a></li>'
+
+
+def events(page: Page) -> list[str]:
+    found: list[str] = page.locator("#feed li:not([hidden])").evaluate_all("all => all.map(one => one.dataset.event)")
+    return found
