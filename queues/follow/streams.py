@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from queues.backend import Batch
@@ -27,12 +27,18 @@ class Watched:
     recent: deque[Event] = field(default_factory=lambda: deque(maxlen=SAMPLE))
     progress: dict[bytes, Event] = field(default_factory=dict)
 
-    def recall(self, batch: Batch, upto: str) -> None:
-        """What happened before anybody was known to watch, up to what the follower has counted."""
+    def recall(self, batch: Batch, upto: str, *, whole: bool) -> None:
+        """What happened before anybody was known to watch, up to what the follower has counted.
+
+        `whole` says that nothing newer was left out: else a page may know a newer progress than the last in it.
+        """
         last = order(upto)
         events = [event for event in batch.events(most=SAMPLE) if order(event.id) <= last]
         self.recent.extend(events)
         self.total += len(events)
+        if whole:
+            told = batch.events(kinds={EventKind.PROGRESS}, most=PROGRESS)
+            self._progress([event for event in told if order(event.id) <= last])
 
     def take(self, batch: Batch) -> None:
         self.total += batch.number
@@ -41,10 +47,13 @@ class Watched:
             self.notable.extend(batch.events(kinds=NOTABLE, most=SAMPLE // 2))
         self.recent.extend(batch.events(most=SAMPLE))
         if EventKind.PROGRESS in kinds:
-            for event in batch.events(kinds={EventKind.PROGRESS}, most=PROGRESS):
-                if event.job is not None:
-                    self.progress.pop(event.job, None)
-                    self.progress[event.job] = event
+            self._progress(batch.events(kinds={EventKind.PROGRESS}, most=PROGRESS))
+
+    def _progress(self, told: Iterable[Event]) -> None:
+        for event in told:
+            if event.job is not None:
+                self.progress.pop(event.job, None)
+                self.progress[event.job] = event
 
     def sample(self) -> list[Event]:
         """What is notable first, filled up with the newest, in the order in which it happened."""

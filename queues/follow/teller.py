@@ -116,7 +116,7 @@ class Teller:
             if stream.ref.slug in queues and stream.watched is None:
                 stream.watched = Watched()
                 if batch:
-                    stream.watched.recall(batch, stream.last_id)
+                    stream.watched.recall(batch, stream.last_id, whole=batch.number < RECALLED)
             for job in jobs.get(stream.ref, ()):
                 if job not in stream.jobs:
                     stream.jobs[job] = stream.recalled(batch, job) if batch else []

@@ -328,6 +328,7 @@ def test_who_begins_to_watch_is_told_the_last_seconds_and_nothing_twice(valkey: 
     step(one)
     for kind in ("waiting", "active"):
         add(valkey, "shop", kind, "jobId", "7")
+    add(valkey, "shop", "progress", "jobId", "7", "data", "10")
     step(one)
     audience.topics = {queue_topic(shop), Topic(About.JOB, "main", "shop", "7")}
     add(valkey, "shop", "completed", "jobId", "7")
@@ -337,7 +338,9 @@ def test_who_begins_to_watch_is_told_the_last_seconds_and_nothing_twice(valkey: 
     step(one)
     seen = [seen.event.kind for each in audience.news if isinstance(each, QueueNews) for seen in each.events]
     of_job = [event.kind for each in audience.news if isinstance(each, JobNews) for event in each.events]
-    assert seen == of_job == ["waiting", "active", "completed"]
+    assert seen == of_job == ["waiting", "active", "progress", "completed"]
+    told = [event for each in audience.news if isinstance(each, QueueNews) for event in each.progress]
+    assert [event.progress and event.progress.percent for event in told] == [10.0]
 
 
 def test_a_burst_becomes_a_sample_that_says_of_how_many(valkey: redis.Redis, shop: QueueRef) -> None:
