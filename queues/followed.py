@@ -138,4 +138,5 @@ def _standing(row: Following | None) -> Standing:
     if row.beat_at < timezone.now() - SILENT:
         return Standing(Pulse.BLIND, at_ms, at_ms, _("The follower gives no sign of life."))
     since_ms = int(row.since.timestamp() * 1000) if row.since else None
-    return Standing(Pulse(row.pulse), at_ms, since_ms, row.why, row.events_per_s, row.behind_ms)
+    # A follower that has just taken the lease has said nothing yet.
+    return Standing(Pulse(row.pulse or Pulse.CATCHING_UP), at_ms, since_ms, row.why, row.events_per_s, row.behind_ms)

@@ -1,17 +1,23 @@
 """What holds for every test: fixtures' modules, the seed, collected static files, rows that migrations made."""
 
 import random
+from collections.abc import Iterator
 
 import pytest
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 from hypothesis import HealthCheck, settings
+from pytest_django import DjangoDbBlocker
 
 from tests.policy import SOAK
 
 # How long an example takes says how busy the machine is, and nothing about the product.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+_END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 # Each after those that it imports.
 pytest_plugins = ["tests.valkey", "tests.node", "tests.server", "tests.chromium"]
@@ -33,11 +39,16 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> None:
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Rows of migrations are known to every connection, also to those that Django opens beside an event loop."""
     contents = getattr(connections[DEFAULT_DB_ALIAS], "_test_serialized_contents", None)
     if contents is not None:
         type(connections[DEFAULT_DB_ALIAS])._test_serialized_contents = contents  # type: ignore[attr-defined]
+    yield
+    if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":
+        with django_db_blocker.unblock(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            # It drops no database in which a thread of an event loop that is gone still holds a session.
+            cursor.execute(_END_OTHERS)
 
 
 @pytest.fixture(scope="session", autouse=True)

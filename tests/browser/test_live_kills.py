@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -40,18 +41,26 @@ class Web:
         self.url = f"http://127.0.0.1:{self.port}"
         self._environment = child_environment(environment)
         self._process: subprocess.Popen[bytes] | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
 
     def start(self) -> None:
         command = [sys.executable, "-m", "daphne", "-v", "0", "-p", str(self.port), "dashboard.asgi:application"]
-        quiet = subprocess.DEVNULL
+        where, log = settings.BASE_DIR, self._log
         self._process = subprocess.Popen(
-            command, cwd=settings.BASE_DIR, env=self._environment, stdin=quiet, stdout=quiet, stderr=quiet
+            command, cwd=where, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
 
     def kill(self) -> None:
         if self._process:
             self._process.kill()
             self._process.wait()
+
+    def close(self) -> None:
+        """End it, and show what it has printed."""
+        self.kill()
+        self._log.seek(0)
+        print(self._log.read().decode(errors="replace"))
+        self._log.close()
 
 
 @dataclass
@@ -112,7 +121,7 @@ def stage(
     made.web.start()
     yield made
     page.goto("about:blank")  # it would complain of a server that goes away
-    made.web.kill()
+    made.web.close()
 
 
 def dies(process: subprocess.Popen[bytes]) -> None:

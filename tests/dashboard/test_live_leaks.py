@@ -140,6 +140,7 @@ def test_many_sockets_that_are_killed_leave_no_memory_no_groups_and_no_interest(
     used = []
     own = valkey_server.client()
     own.connection_pool.connection_kwargs["db"] = 1
+    others = set(own.pubsub_channels())  # of event loops of other tests, until their memory is collected
     for _round in range(ROUNDS):
         sockets = [BrowserSocket(live.url, key) for _each in range(AT_ONCE)]
         for number, socket in enumerate(sockets):
@@ -149,7 +150,7 @@ def test_many_sockets_that_are_killed_leave_no_memory_no_groups_and_no_interest(
             (kill if number % 2 else BrowserSocket.close)(socket)
         eventually(lambda: not held(process), within=PATIENCE_S)
         used.append(process.memory_info().rss)
-    eventually(lambda: not own.pubsub_channels(), within=PATIENCE_S)
+    eventually(lambda: set(own.pubsub_channels()) <= others, within=PATIENCE_S)
     own.close()
     assert used[-1] < used[0] * 1.1, used
     assert "Traceback" not in live.output

@@ -6,6 +6,8 @@ import pytest
 import redis
 
 from queues.follow.lease import TAKE_AFTER_S, Lease, LeaseLost
+from queues.followed import details, standings
+from queues.live import Pulse
 from queues.models import Following, Stream
 from queues.registry import SourceConfig
 from tests.queues.following import add, follower, know, step
@@ -94,3 +96,10 @@ def test_a_follower_that_lost_the_lease_stores_nothing_of_what_it_read(
     assert old.streams == {}
     step(new)
     assert Stream.objects.get().read == 3
+
+
+def test_a_follower_that_has_just_begun_is_catching_up_for_pages() -> None:
+    """It holds the lease, and has stored nothing yet of how it stands."""
+    Lease("main", "a").take()
+    assert standings(["main"])["main"].pulse is Pulse.CATCHING_UP
+    assert details(["main"])["main"].standing.pulse is Pulse.CATCHING_UP
