@@ -125,7 +125,7 @@ def _covered(source: str) -> tuple[int, range]:
     return upto, range(covered + 1, upto + 1)
 
 
-@lru_cache(maxsize=5_000)
+@lru_cache(maxsize=1_200)
 def _load(text: str) -> History | None:
     """Shared between readers: nobody may change what it gives."""
     return load(text)
