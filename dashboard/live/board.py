@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from dashboard.live.update import Drawer, Update
-from queues.live import News, Topic
+from queues.live import About, News, Topic
 
 PARTS_BYTES = 64 * 1024  # of parts in a frame; one that is larger comes alone
 TEXT_BYTES = 48 * 1024  # of feed and log in a frame, each: what is older is left out
@@ -17,6 +17,7 @@ LARGEST_BYTES = 60 * 1024  # of one batch of them: what is larger is not told
 FEED_ENTRIES = 40
 CHUNKS = 100  # batches of feed and log that are kept for who is slow
 MOST_PARTS = 40_000  # the longest unchanged is forgotten first
+MOST_PARTS_OF_ONE = 1_000  # of a queue or a job: each job that ends in it leaves one
 READ_MARGIN_MS = 2_000  # by which the clocks of two machines may differ
 _ROW = len("q-0123456789")
 
@@ -164,7 +165,7 @@ class Board:
             self.parts[name] = Part(html, member, len(member.encode()), row, self.number, changed_ms)
             if changed_ms < now_ms - READ_MARGIN_MS:
                 self.old = self.number
-        while len(self.parts) > MOST_PARTS:
+        while len(self.parts) > (MOST_PARTS if self.topic.about is About.OVERVIEW else MOST_PARTS_OF_ONE):
             del self.parts[next(iter(self.parts))]
 
     def _chunk(self, html: str, entries: int, now_ms: int) -> Chunk:
