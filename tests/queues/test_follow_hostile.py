@@ -56,8 +56,6 @@ def test_a_stream_that_ends_with_the_last_of_all_ids_is_followed_and_may_be_dele
 
 
 def test_a_number_of_entries_that_nobody_can_have_counted_is_not_believed(valkey: redis.Redis, shop: QueueRef) -> None:
-    if int(valkey.info("server")["redis_version"].split(".")[0]) < 7:
-        pytest.skip("this server does not count entries")
     one = follower()
     step(one)
     valkey.execute_command("XSETID", "bull:shop:events", add(valkey, "shop", "completed"), "ENTRIESADDED", 2**62)
