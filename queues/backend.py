@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from queues.actions import Action, Clock, Members, NewJob, Result, Step, Stored, Target
 from queues.events import Event, EventKind, Glance, Position
 from queues.types import (
     Capability,
@@ -156,3 +157,103 @@ class Events(Protocol):
 
     def server_ms(self) -> int:
         """The server's clock, in milliseconds since 1970."""
+
+
+class Actions(Protocol):
+    """What a backend with `Capability.ACTIONS` can do to queues and jobs. `queues.operations` alone calls it.
+
+    Every method is atomic for each job, checks the state it acts on, tells workers and listeners what BullMQ would
+    tell them, and may be repeated: what is done is not done again. Those that take targets take at most
+    `actions.BATCH` of them, of one queue, and give one result for each, in their order; a script holds the server for
+    about 20 ms at most. Nothing is ever sent twice by itself: when an answer is lost they raise `Unsure`.
+    ReadOnly where the server takes no writes from us.
+    """
+
+    def unable(self, queue: QueueRef) -> Mapping[Action, str]:
+        """What cannot be done to this queue or its jobs, each with a sentence why. One short call."""
+
+    def read_only(self, queue: QueueRef) -> str:
+        """Why our user may not write to this queue; "" when it may. One call that changes nothing."""
+
+    def members(
+        self, queue: QueueRef, state: State, *, cursor: str = "", until_ms: int, name: str = "", most: int
+    ) -> Members:
+        """Jobs that have been in a state since before `until_ms` (the server's clock), by id and what was seen of them.
+
+        With `name`, those whose name holds it, in any case. Looks at no more than `most` jobs, at most `BATCH`.
+        """
+
+    def stored(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, Stored]:
+        """Exact copies of jobs, as long as all together hold no more than `most` bytes; others are left out."""
+
+    def retry(self, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool) -> Sequence[Result]:
+        """Failed or completed jobs back to where they wait, by their priority; `reset` forgets their attempts."""
+
+    def promote(self, queue: QueueRef, targets: Sequence[Target]) -> Sequence[Result]:
+        """Delayed jobs to where they wait, by their priority. A scheduler's next run stays."""
+
+    def delay(self, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> Sequence[Result]:
+        """Delayed jobs to another moment. A scheduler's next run stays."""
+
+    def priority(self, queue: QueueRef, targets: Sequence[Target], *, priority: int) -> Sequence[Result]:
+        """Another priority (0 = none, 1 the most urgent, at most 2,097,152) for jobs that wait or are delayed."""
+
+    def edit(self, job: JobRef, data: bytes, *, was: bytes) -> Result:
+        """Other data; `was` is what is there now, to the byte, or else the outcome is `CHANGED`."""
+
+    def remove(
+        self, queue: QueueRef, targets: Sequence[Target], *, state: State | None, children: bool
+    ) -> Sequence[Result]:
+        """Jobs that no worker holds, from `state` (None: any), with all their keys.
+
+        With `children` all that hangs below them in this and other queues goes too, or nothing where a worker holds
+        one of those; without it, a job that waits for children stays. A parent that waited for a removed one goes on.
+        """
+
+    def remove_children(self, job: JobRef) -> Result:
+        """The children of a job that have not been worked on; `removed` tells how many. The job then goes on."""
+
+    def add(self, queue: QueueRef, job: NewJob, *, token: str) -> Result:
+        """A new job, delayed, prioritized or waiting as its options say. A second call with this token adds nothing."""
+
+    def log(self, job: JobRef, line: str, *, token: str) -> Result:
+        """One more line in the job's log. A second call with this token adds nothing."""
+
+    def fail(self, queue: QueueRef, targets: Sequence[Target], *, reason: str) -> Sequence[Result]:
+        """Active jobs whose lock is gone, to failed, as if their last attempt had failed for this reason."""
+
+    def requeue(self, queue: QueueRef, targets: Sequence[Target]) -> Sequence[Result]:
+        """Active jobs whose lock is gone, back to where they wait."""
+
+    def release_deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Result:
+        """Forget which job holds a deduplication id, where that job is gone or has ended."""
+
+    def pause(self, queue: QueueRef) -> Step:
+        """Let no worker take a job, in the manner of the version that works on this queue."""
+
+    def resume(self, queue: QueueRef) -> Step:
+        """A step of letting workers take jobs again: both lists are merged in order, then the queue is open."""
+
+    def concurrency(self, queue: QueueRef, most: int | None) -> Result:
+        """How many jobs of the queue may be active at once; None = no limit."""
+
+    def rate_limit(self, queue: QueueRef, most: int | None, duration_ms: int = 0) -> Result:
+        """How many jobs may start in a span of time; None = no limit."""
+
+    def release_limit(self, queue: QueueRef) -> Result:
+        """End the wait of a queue that has reached its rate limit."""
+
+    def drain(self, queue: QueueRef, *, delayed: bool, until_ms: int, cursor: str = "") -> Step:
+        """A step of removing all jobs that wait, or are delayed too, and were there before `until_ms`."""
+
+    def clean(self, queue: QueueRef, state: State, *, clock: Clock, before_ms: int, cursor: str = "") -> Step:
+        """A step of removing the jobs of a state whose clock stands before a moment. Schedulers' next runs stay."""
+
+    def obliterate(self, queue: QueueRef, *, force: bool, cursor: str = "") -> Step:
+        """A step of removing a paused queue with all it holds. Without `force`, WrongState while jobs are active."""
+
+    def trim_events(self, queue: QueueRef, *, keep: int) -> Step:
+        """Drop the oldest events until about `keep` are left."""
+
+    def close(self) -> None:
+        """Close its connections; the next call opens new ones."""

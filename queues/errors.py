@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 
@@ -19,6 +20,23 @@ class Unreachable(QueueError):
         super().__init__(message)
         self.source = source
         self.since = since
+
+
+class Unsure(Unreachable):
+    """The answer to a write was lost: it may have been done or not. Asking for the same again is safe.
+
+    `results` are those that are known, in order: what had been answered before.
+    """
+
+    def __init__(
+        self, message: str, *, source: str, since: datetime | None = None, results: Sequence[object] = ()
+    ) -> None:
+        super().__init__(message, source=source, since=since)
+        self.results = results
+
+
+class ReadOnly(QueueError):
+    """No writing here: by the settings, or because the server takes no writes from us. The text says which."""
 
 
 class NotFound(QueueError):

@@ -11,7 +11,7 @@ from types import ModuleType
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from queues.backend import Backend
+from queues.backend import Actions, Backend
 from queues.errors import NotFound
 
 
@@ -19,7 +19,7 @@ from queues.errors import NotFound
 class SourceConfig:
     """A monitored server. `url` may hold a password: never show it, `repr` hides it.
 
-    `prefixes` limits discovery to these key prefixes; empty means all.
+    `prefixes` limits discovery to these key prefixes; empty means all. `read_only` refuses every write.
     """
 
     name: str
@@ -27,6 +27,7 @@ class SourceConfig:
     kind: str = "bullmq"
     prefixes: tuple[str, ...] = ()
     ca_file: str = ""
+    read_only: bool = False
 
     def __repr__(self) -> str:
         return f"SourceConfig({self.name!r}, kind={self.kind!r})"
@@ -34,6 +35,7 @@ class SourceConfig:
 
 _lock = threading.Lock()
 _backends: dict[SourceConfig, Backend] = {}
+_actions: dict[SourceConfig, Actions] = {}
 _dedicated: list[tuple[str, Backend]] = []  # kept when closed, too: what they have sent stays sent
 
 
@@ -49,6 +51,24 @@ def backend(name: str) -> Backend:
         if config not in _backends:
             _backends[config] = _connect(config)
         return _backends[config]
+
+
+def config(name: str) -> SourceConfig:
+    """How a source is configured. NotFound when no source has this name."""
+    return _named(name)
+
+
+def actions(name: str) -> Actions:
+    """What can be done to the queues of a source; `queues.operations` alone asks for it. Does not connect.
+
+    Only for a backend with `Capability.ACTIONS`. NotFound when no source has this name.
+    """
+    config = _named(name)
+    with _lock:
+        if config not in _actions:
+            made: Actions = _module(config).actions(config)
+            _actions[config] = made
+        return _actions[config]
 
 
 def dedicated(name: str) -> Backend:
@@ -70,6 +90,7 @@ def forget() -> None:
     """Drop all made backends, for a process that forked and for tests."""
     with _lock:
         _backends.clear()
+        _actions.clear()
         _dedicated.clear()
 
 

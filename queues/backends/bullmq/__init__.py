@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from queues.backend import Backend
+from queues.backend import Actions, Backend
+from queues.backends.bullmq.actions import BullMQActions
 from queues.backends.bullmq.connection import CONNECTIONS
 from queues.backends.bullmq.reader import BullMQ
 from queues.registry import SourceConfig
@@ -11,3 +12,8 @@ from queues.registry import SourceConfig
 def connect(config: SourceConfig, *, connections: int = CONNECTIONS) -> Backend:
     """The backend for a source. Does not connect yet; BadInput when its address cannot be read."""
     return BullMQ(config, connections=connections)
+
+
+def actions(config: SourceConfig) -> Actions:
+    """What can be done to the queues of a source, over connections of its own. Does not connect yet."""
+    return BullMQActions(config)

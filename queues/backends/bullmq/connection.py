@@ -15,7 +15,7 @@ from redis.connection import AbstractConnection, BlockingConnectionPool, SSLConn
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
-from queues.backends.bullmq.faults import refused, unreachable
+from queues.backends.bullmq.faults import refused, unreachable, unsure
 from queues.backends.bullmq.heads import read_head
 from queues.backends.bullmq.replies import Command, Part, Reply, blob, count
 from queues.backends.bullmq.scripts import with_text
@@ -33,11 +33,13 @@ class Connection:
 
     A connect takes at most 1.5 s, so does each answer to our greeting (TLS, login), and any other reply
     at most 5 s. A connection that turns out to be stale is replaced once and the commands are sent again,
-    which is right as long as they only read.
+    which is right as long as they only read. For those that write there is `once`: nothing is sent again, and what
+    may have been done although no answer came is `Unsure`.
     """
 
-    def __init__(self, config: SourceConfig, *, connections: int = CONNECTIONS) -> None:
+    def __init__(self, config: SourceConfig, *, connections: int = CONNECTIONS, once: bool = False) -> None:
         self.source = config.name
+        self._once = once
         options = _options(config)
         self.address = _address(options)
         self._pool = BlockingConnectionPool(max_connections=connections, timeout=READ_TIMEOUT_S, **options)
@@ -97,14 +99,16 @@ class Connection:
 
     def _exchange(self, commands: Sequence[Command], read: Callable[[AbstractConnection], Reply]) -> list[Reply]:
         connecting = True
-        for last in (False, True):
+        for last in (self._once, True):
             try:
+                # The pool looks whether the other side has closed it, so what is stale is seldom found out by sending.
                 link = cast(AbstractConnection, self._pool.get_connection())
                 connecting = False
                 return self._talk(link, commands, read)
             except (RedisError, OSError) as error:
                 if connecting or last or type(error) is not LostConnection:
-                    raise unreachable(error, source=self.source, address=self.address, connecting=connecting) from error
+                    told = unreachable(error, source=self.source, address=self.address, connecting=connecting)
+                    raise (unsure(told) if self._once and not connecting else told) from error
         raise AssertionError("unreachable")
 
     def _talk(

@@ -21,7 +21,7 @@ from redis.exceptions import (
 from redis.exceptions import TimeoutError as TookTooLong
 
 from queues.backends.bullmq.replies import Command
-from queues.errors import NotPermitted, OutOfMemory, QueueError, Unreachable, Unsupported
+from queues.errors import NotPermitted, OutOfMemory, QueueError, ReadOnly, Unreachable, Unsupported, Unsure
 
 _CLUSTER = ("MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN", "TRYAGAIN")
 
@@ -32,6 +32,12 @@ def unreachable(error: RedisError | OSError, *, source: str, address: str, conne
     return Unreachable(_("%(address)s %(reason)s.") % {"address": address, "reason": reason}, source=source)
 
 
+def unsure(error: Unreachable) -> Unsure:
+    """The same outage where commands that write had been sent already."""
+    told = _("%(reason)s It may or may not have been done; to ask for the same again is safe.")
+    return Unsure(told % {"reason": error}, source=error.source)
+
+
 def refused(error: ResponseError, command: Command, *, source: str, address: str) -> QueueError:
     """An error that the server gave in answer to a command."""
     word, code = spelled(command), error.status_code or str(error).partition(" ")[0]
@@ -39,6 +45,8 @@ def refused(error: ResponseError, command: Command, *, source: str, address: str
         return unreachable(error, source=source, address=address, connecting=False)
     if isinstance(error, NoPermissionError) or code == "NOPERM":
         return NotPermitted(_("%(address)s does not permit %(command)s to our user.") % _named(address, word))
+    if code == "READONLY":
+        return ReadOnly(_("%(address)s is a replica: it takes no writes.") % {"address": address})
     if isinstance(error, OutOfMemoryError) or code == "OOM":
         return OutOfMemory(_("%(address)s is out of memory and refused %(command)s.") % _named(address, word))
     if isinstance(error, MovedError | ClusterError) or code in _CLUSTER:

@@ -1,8 +1,13 @@
-"""Our Lua scripts as commands: read from `lua/`, called by their digest, and found again by it."""
+"""Our Lua scripts as commands: read from `lua/`, called by their digest, and found again by it.
+
+A script of `lua/actions/` writes. What several of them share stands in `lua/parts/`: a first line
+`-- needs: queue, parents` puts those parts in front of a script, in this order.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +16,7 @@ from pathlib import Path
 from queues.backends.bullmq.replies import Command, Part
 
 _FOLDER = Path(__file__).parent / "lua"
+_NEEDS = re.compile(r"-- needs: ([a-z_]+(?:, [a-z_]+)*)\n")
 _by_digest: dict[str, Script] = {}
 
 
@@ -28,8 +34,11 @@ class Script:
 
 @cache
 def script(name: str) -> Script:
-    """The script in `lua/<name>.lua`."""
+    """The script in `lua/<name>.lua`, with the parts that it needs."""
     content = (_FOLDER / f"{name}.lua").read_text()
+    if needed := _NEEDS.match(content):
+        parts = [(_FOLDER / "parts" / f"{part}.lua").read_text() for part in needed[1].split(", ")]
+        content = "".join([*parts, content])
     made = Script(content, hashlib.sha1(content.encode(), usedforsecurity=False).hexdigest())
     _by_digest[made.digest] = made
     return made

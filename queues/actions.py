@@ -1,0 +1,143 @@
+"""The nouns of writing: what can be done to jobs and queues, to which of them, and what came of it.
+
+What a backend does with them stands in `queues.backend.Actions`; who may, in the web; what is kept of it, in
+`queues.audit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from queues.types import State
+
+BATCH = 1_000  # targets of one call; scripts take fewer when these are slow
+
+
+class Action(StrEnum):
+    """What can be done, in the words of URLs, the audit log and the API."""
+
+    # to jobs
+    RETRY = "retry"
+    PROMOTE = "promote"
+    DELAY = "delay"
+    PRIORITY = "priority"
+    EDIT = "edit"
+    REMOVE = "remove"
+    REMOVE_CHILDREN = "remove-children"  # the unprocessed ones
+    DUPLICATE = "duplicate"
+    LOG = "log"
+    FAIL = "fail"  # an active job without a lock
+    REQUEUE = "requeue"  # the same, back to where jobs wait
+    RESTORE = "restore"  # a removed one, as a new job
+    # to a queue
+    ADD = "add"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CONCURRENCY = "concurrency"
+    RATE_LIMIT = "rate-limit"
+    RELEASE_LIMIT = "release-limit"
+    RELEASE_DEDUPLICATION = "release-deduplication"
+    DRAIN = "drain"
+    CLEAN = "clean"
+    OBLITERATE = "obliterate"
+    TRIM_EVENTS = "trim-events"
+
+
+class Outcome(StrEnum):
+    """What an action came to for one job (or for the queue)."""
+
+    DONE = "done"
+    ALREADY = "already"  # it was so before: nothing was changed
+    GONE = "gone"  # no hash, or in no list any more
+    WRONG_STATE = "wrong-state"  # in another state than the one acted on, or there again since it was looked at
+    LOCKED = "locked"  # a worker holds it
+    SCHEDULED = "scheduled"  # the next run of a scheduler
+    CHILDREN = "children"  # children that have not ended hang on it
+    CHANGED = "changed"  # somebody else changed it meanwhile
+    UNSUPPORTED = "unsupported"  # this job or queue cannot; the result says why
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A job to act on, as it was seen.
+
+    `seen` tells this stay of the job in its state from a later one, so that nothing is done twice, however often it
+    is asked for: in a sorted set its score as stored, in a list the `timestamp` of the job. Empty: whichever stay.
+    """
+
+    id: bytes
+    seen: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of acting on one job. `why` is a sentence for the user where the outcome alone does not tell."""
+
+    id: bytes
+    outcome: Outcome
+    state: State | None = None  # where the job is instead, or has gone to
+    lock_ms: int | None = None  # locked: for so many more ms, unless the worker renews it
+    why: str = ""
+    made: bytes = b""  # the id of a job that came of it
+    removed: int = 0  # jobs that went with it (children)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an action that goes over a whole queue or state.
+
+    `cursor` begins the next step; it is opaque, and None where the end is reached. A step may be repeated: what it
+    did is not done again.
+    """
+
+    done: int
+    kept: Mapping[Outcome, int] = field(default_factory=dict)  # jobs that were left, by the reason
+    exceptions: Sequence[Result] = ()  # some of those, at most 100
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Some jobs of one state, for acting on them. `cursor` as in `Step`; `scanned` counts all that were looked at."""
+
+    targets: Sequence[Target]
+    scanned: int
+    cursor: str | None = None
+
+
+class Clock(StrEnum):
+    """From when on the age of a job is counted."""
+
+    FINISHED = "finished"  # completed and failed
+    CREATED = "created"  # waiting, prioritized, waiting for children, delayed
+    DUE = "due"  # delayed: how long it is overdue
+
+
+CLOCKS: Mapping[State, Sequence[Clock]] = {
+    State.COMPLETED: (Clock.FINISHED, Clock.CREATED),
+    State.FAILED: (Clock.FINISHED, Clock.CREATED),
+    State.DELAYED: (Clock.DUE, Clock.CREATED),
+    State.WAITING: (Clock.CREATED,),
+    State.PRIORITIZED: (Clock.CREATED,),
+    State.WAITING_CHILDREN: (Clock.CREATED,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to be added, as exact bytes. `opts` is a JSON object as BullMQ stores it (`fpof`, `kl` and so on)."""
+
+    name: bytes
+    data: bytes  # any JSON value
+    opts: bytes = b"{}"
+    id: bytes = b""  # empty: the next number
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A copy of a job: the exact fields of its hash, and its log lines."""
+
+    fields: Mapping[bytes, bytes]
+    logs: Sequence[bytes] = ()

@@ -1,0 +1,94 @@
+"""How our scripts that write are sent: never twice, in batches that hold the server shortly, timed by its clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from redis.exceptions import ResponseError
+
+from queues.actions import BATCH, Outcome, Result, Target
+from queues.backends.bullmq.connection import Connection
+from queues.backends.bullmq.faults import refused
+from queues.backends.bullmq.keys import META, key
+from queues.backends.bullmq.pace import Pace
+from queues.backends.bullmq.replies import Part, Reply, array, blob, integer
+from queues.backends.bullmq.scripts import script
+from queues.errors import LimitExceeded, QueueError, Unsure
+from queues.types import QueueRef, State
+
+# What scripts call a state, and what we do.
+STATES = {state.value: state for state in State}
+
+
+@dataclass(slots=True)
+class Writer:
+    """Sends scripts to one server. `connection` must be one that sends nothing twice (`once`)."""
+
+    connection: Connection
+    _paces: dict[str, Pace] = field(default_factory=dict)
+
+    def batch(
+        self,
+        name: str,
+        queue: QueueRef,
+        targets: Sequence[Target],
+        *arguments: Part,
+        read: Callable[[Target, Reply], Result] | None = None,
+    ) -> list[Result]:
+        """Call `lua/actions/<name>.lua` for all targets, in as many scripts as they take; a result for each.
+
+        The script gets the queue's meta key, the arguments, then id and `seen` of each target, and gives back for each
+        an array that `read` understands: the outcome and one detail, where nothing else is said. When the server is
+        lost on the way, the error is `Unsure`, with the results so far.
+        """
+        if len(targets) > BATCH:
+            raise LimitExceeded(f"at most {BATCH} at once")
+        read, pace = read or result, self.pace(name)
+        results: list[Result] = []
+        at = 0
+        while at < len(targets):
+            part = targets[at : at + pace.size]
+            flat = [piece for target in part for piece in (target.id, target.seen)]
+            try:
+                reply, ms = self.timed(name, queue, *arguments, *flat)
+            except Unsure as error:
+                raise Unsure(str(error), source=error.source, results=results) from error
+            except QueueError as error:
+                if not results:
+                    raise
+                raise Unsure(str(error), source=self.connection.source, results=results) from error
+            pace.took(len(part), ms)
+            results += [read(target, told) for target, told in zip(part, array(reply, len(part)), strict=True)]
+            at += len(part)
+        return results
+
+    def timed(self, name: str, queue: QueueRef, *arguments: Part) -> tuple[Reply, float]:
+        """One call of `lua/actions/<name>.lua`: its reply, and how many ms it held the server, by its own clock."""
+        call = script(f"actions/{name}").call([key(queue, META)], *arguments)
+        before, reply, after = self.connection.run([("TIME",), call, ("TIME",)])
+        if isinstance(reply, ResponseError):  # a key of another type than BullMQ's, which `run` lets pass
+            raise refused(reply, call, source=self.connection.source, address=self.connection.address)
+        return reply, _ms(after) - _ms(before)
+
+    def pace(self, name: str) -> Pace:
+        """How many jobs a step of this script takes."""
+        return self._paces.setdefault(name, Pace())
+
+
+def result(target: Target, told: Reply) -> Result:
+    """An outcome and one detail: a state, the lock's remaining ms, or the id that was made."""
+    outcome, detail, *_rest = array(told)
+    kind = Outcome((blob(outcome) or b"").decode())
+    text = (blob(detail) or b"").decode("ascii", errors="replace")
+    return Result(
+        target.id,
+        kind,
+        state=STATES.get(text),
+        lock_ms=integer(detail) if kind is Outcome.LOCKED else None,
+    )
+
+
+def _ms(time: Reply) -> float:
+    seconds, micros = array(time, 2)
+    return (integer(seconds) or 0) * 1000 + (integer(micros) or 0) / 1000
