@@ -254,6 +254,7 @@ class JobRow:
     worker: Text | None = None
     kind: Delay | None = None  # delayed jobs
     damaged: tuple[str, ...] = ()  # names of the fields that are not what they should be
+    seen: bytes = b""  # tells this stay in the state from a later one, see `queues.actions.Target`
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Membership:
     kind: bytes
     states: tuple[State, ...]
     unsure: tuple[State, ...]
-    score: bytes | None = None  # of the delayed set
+    score: bytes | None = None  # in the set of its state; None where that is a list
 
     @property
     def is_hash(self) -> bool:
@@ -51,11 +51,12 @@ def parse(reply: Reply) -> Membership:
     in_sets = {state: blob(score) for state, score in zip(ZSETS, scores, strict=True) if score is not None}
     in_lists = {state for state, answer in zip(_LISTS, lists, strict=True) if answer == 1}
     unsure = {state for state, answer in zip(_LISTS, lists, strict=True) if answer == -1}
+    states = tuple(state for state in State if state in in_sets or state in in_lists)
     return Membership(
         kind=blob(kind) or b"",
-        states=tuple(state for state in State if state in in_sets or state in in_lists),
+        states=states,
         unsure=tuple(state for state in State if state in unsure - in_lists),
-        score=in_sets.get(State.DELAYED),
+        score=in_sets.get(states[0]) if states else None,
     )
 
 

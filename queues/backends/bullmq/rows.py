@@ -91,11 +91,12 @@ class Facts:
 
 
 def row(ref: JobRef, state: State, found: Hash, *, score: bytes | None = None) -> JobRow:
-    """The row of one job; `score` is its place in the delayed set."""
+    """The row of one job; `score` is its place in the set of its state, None where that is a list."""
+    seen = score or found.whole(b"timestamp") or b""
     if found.missing:
-        return JobRow(ref, state, missing=True)
+        return JobRow(ref, state, missing=True, seen=seen)
     if found.other:
-        return JobRow(ref, state, damaged=("key",))
+        return JobRow(ref, state, damaged=("key",), seen=seen)
     facts = Facts(found)
     if facts.hash.get(b"name") is None:
         facts.damaged.append("name")
@@ -123,6 +124,7 @@ def row(ref: JobRef, state: State, found: Hash, *, score: bytes | None = None) -
         size=data.size if data else 0,
         worker=facts.text(b"pb", WORKER_SHOWN),
         kind=_kind(facts) if state is State.DELAYED else None,
+        seen=seen,
     )
     return replace(made, damaged=tuple(dict.fromkeys(facts.damaged))) if facts.damaged else made
 
