@@ -1,8 +1,4 @@
-"""The log of actions: who did what, when, from where, to what, and what came of it; refusals too.
-
-An entry is written before its action begins and completed when it has ended, so that a crash leaves it `started`
-and never invisible. Nobody can change one in the interface; `forget` deletes those that are too old.
-"""
+"""The nouns of the log of actions."""
 
 from __future__ import annotations
 

@@ -1,0 +1,30 @@
+"""The log of actions: who did what, when, from where, to what, and what came of it; refusals too.
+
+An entry is written before its action begins and completed when it has ended, so that a crash leaves it `started`
+and never invisible. Nobody can change one in the interface; `queues.retention` deletes those that are too old.
+"""
+
+from queues.audit.found import Exceptional, Filters, Page, counts, each, exceptions, find, made, took_along
+from queues.audit.log import record, refused
+from queues.audit.tally import Tally
+from queues.audit.types import Actor, Asked, Status
+from queues.audit.words import in_words
+
+__all__ = [
+    "Actor",
+    "Asked",
+    "Exceptional",
+    "Filters",
+    "Page",
+    "Status",
+    "Tally",
+    "counts",
+    "each",
+    "exceptions",
+    "find",
+    "in_words",
+    "made",
+    "record",
+    "refused",
+    "took_along",
+]
