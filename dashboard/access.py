@@ -1,13 +1,15 @@
-"""Who may do what: the three roles, the mark `@requires` on views, and the middleware that enforces both.
+"""Who may do what: the three roles, the table of rights, the marks on views, and the middleware that enforces all.
 
 A view without a mark needs the lowest role. A view marked `requires(None)` needs a signed-in user of any
-role or none. A view marked `login_not_required` is open to all.
+role or none, one marked `requires_right(...)` the role that `RIGHTS` names. A view marked `login_not_required` is
+open to all.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -16,12 +18,14 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import TextChoices, prefetch_related_objects
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+from queues.audit import Actor
 
 audit = logging.getLogger("mirante.audit")
 
@@ -38,6 +42,75 @@ class Role(TextChoices):
     @property
     def rank(self) -> int:
         return list(Role).index(self)
+
+
+class Right(StrEnum):
+    """What a person may do. The rights to act on jobs and queues are named like their `queues.actions.Action`."""
+
+    RETRY = "retry"
+    PROMOTE = "promote"
+    DELAY = "delay"
+    PRIORITY = "priority"
+    EDIT = "edit"
+    REMOVE = "remove"
+    REMOVE_CHILDREN = "remove-children"
+    DUPLICATE = "duplicate"
+    LOG = "log"
+    FAIL = "fail"
+    REQUEUE = "requeue"
+    RESTORE = "restore"
+    ADD = "add"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CONCURRENCY = "concurrency"
+    RATE_LIMIT = "rate-limit"
+    RELEASE_LIMIT = "release-limit"
+    RELEASE_DEDUPLICATION = "release-deduplication"
+    DRAIN = "drain"
+    CLEAN = "clean"
+    OBLITERATE = "obliterate"
+    TRIM_EVENTS = "trim-events"
+    STOP_BULK = "stop-bulk"
+    REPLAY = "replay"
+    RUN_SCHEDULE = "run-schedule"
+    SCHEDULES = "schedules"
+    FAILURES = "failures"
+    ALERTS_ACKNOWLEDGE = "alerts-acknowledge"
+    ALERT_RULES = "alert-rules"
+    CHANNELS = "channels"
+    REVEAL = "reveal"
+    MASKING = "masking"
+    CLASSES = "classes"
+    MAPPINGS = "mappings"
+    PIN = "pin"
+    SCAN = "scan"
+    USERS = "users"
+    SETTINGS = "settings"
+    AUDIT = "audit"
+    EXPORT_AUDIT = "export-audit"
+
+
+# The lowest role that has each right.
+RIGHTS: Mapping[Right, Role] = {
+    Right.AUDIT: Role.VIEWER,
+    **dict.fromkeys(
+        (
+            *(Right.RETRY, Right.PROMOTE, Right.DELAY, Right.PRIORITY, Right.EDIT, Right.REMOVE, Right.REMOVE_CHILDREN),
+            *(Right.DUPLICATE, Right.LOG, Right.FAIL, Right.REQUEUE, Right.RESTORE, Right.ADD, Right.PAUSE),
+            *(Right.RESUME, Right.RELEASE_DEDUPLICATION, Right.STOP_BULK, Right.REPLAY, Right.RUN_SCHEDULE),
+            *(Right.FAILURES, Right.ALERTS_ACKNOWLEDGE, Right.PIN, Right.SCAN),
+        ),
+        Role.OPERATOR,
+    ),
+    **dict.fromkeys(
+        (
+            *(Right.CONCURRENCY, Right.RATE_LIMIT, Right.RELEASE_LIMIT, Right.DRAIN, Right.CLEAN, Right.OBLITERATE),
+            *(Right.TRIM_EVENTS, Right.SCHEDULES, Right.ALERT_RULES, Right.CHANNELS, Right.REVEAL, Right.MASKING),
+            *(Right.CLASSES, Right.MAPPINGS, Right.USERS, Right.SETTINGS, Right.EXPORT_AUDIT),
+        ),
+        Role.ADMIN,
+    ),
+}
 
 
 class RoleNeeded(PermissionDenied):
@@ -66,6 +139,11 @@ def can(user: AbstractBaseUser | AnonymousUser, role: Role | str) -> bool:
     return held is not None and held.rank >= Role(role).rank
 
 
+def allowed(user: AbstractBaseUser | AnonymousUser, right: Right | str) -> bool:
+    """Whether a user has a right. ValueError for what is none."""
+    return can(user, RIGHTS[Right(right)])
+
+
 def requires(role: Role | str | None) -> Callable[[View], View]:
     """Mark a view with the lowest role that may call it; None for any signed-in user.
 
@@ -78,6 +156,52 @@ def requires(role: Role | str | None) -> Callable[[View], View]:
         return view
 
     return mark
+
+
+def requires_right(right: Right | str | Callable[[Mapping[str, Any]], str]) -> Callable[[View], View]:
+    """Mark a view with the right that it needs; a function says which by the arguments out of the URL.
+
+    Where the function raises ValueError or KeyError, or names no right, there is no such page.
+    """
+    needed: object = right if callable(right) else Right(right)
+
+    def mark(view: View) -> View:
+        view.required_right = needed  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+def by_action(kwargs: Mapping[str, Any]) -> Right:
+    """The right that the `<action>` of a URL names."""
+    return Right(kwargs["action"])
+
+
+def right_needed(view: object, kwargs: Mapping[str, Any]) -> Right | None:
+    """The right that a view needs, None where it is marked with none. Http404 where the URL names what is none."""
+    marked = getattr(view, "required_right", None)
+    if marked is None or isinstance(marked, Right):
+        return marked
+    try:
+        return Right(marked(kwargs))
+    except (ValueError, KeyError) as error:
+        raise Http404 from error
+
+
+def role_needed(user: AbstractBaseUser | AnonymousUser, view: object, kwargs: Mapping[str, Any]) -> Role | None:
+    """The lowest role that may call a view that is not open; None for any signed-in user."""
+    if not hasattr(view, "required_right"):
+        role: Role | None = getattr(view, "required_role", Role.VIEWER)
+        return role
+    # Who has no role learns nothing, not even which actions there are.
+    right = right_needed(view, kwargs) if can(user, Role.VIEWER) else None
+    return RIGHTS[right] if right else Role.VIEWER
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """Who sends a request, for the log of actions. The address is the visitor's also behind a trusted proxy."""
+    role = role_of(request.user)
+    return Actor(request.user.get_username(), role.value if role else "", request.META.get("REMOTE_ADDR") or "")
 
 
 def record(request: HttpRequest, action: str, **facts: object) -> None:
@@ -121,11 +245,11 @@ class RoleMiddleware:
         return self.get_response(request)
 
     def process_view(
-        self, request: HttpRequest, view: Callable[..., HttpResponseBase], args: object, kwargs: object
+        self, request: HttpRequest, view: Callable[..., HttpResponseBase], args: object, kwargs: Mapping[str, Any]
     ) -> None:
         if not getattr(view, "login_required", True):
             return
-        needed: Role | None = getattr(view, "required_role", Role.VIEWER)
+        needed = role_needed(request.user, view, kwargs)
         if needed is None or can(request.user, needed):
             return
         record(request, "refused", needs=needed.value, method=request.method, path=request.path)

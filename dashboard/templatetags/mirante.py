@@ -145,6 +145,19 @@ def may(context: template.Context, role: str) -> bool:
 
 
 @register.simple_tag(takes_context=True)
+def may_do(context: template.Context, right: str) -> bool:
+    """Whether the reader of this page has a right, by its word in `access.Right`."""
+    request: HttpRequest = context["request"]
+    return access.allowed(request.user, right)
+
+
+@register.simple_tag
+def role_for(right: str) -> str:
+    """The name of the lowest role that has a right, for saying why a button is off."""
+    return str(access.RIGHTS[access.Right(right)].label)
+
+
+@register.simple_tag(takes_context=True)
 def query(context: template.Context, **changes: object) -> str:
     """The page's query string with `changes`; an empty value drops a parameter."""
     params = context["request"].GET.copy()
