@@ -1,5 +1,6 @@
 // Everything that pages do beyond links and forms; each module is one behaviour.
 import "./age.js";
+import "./ask.js";
 import "./dialog.js";
 import "./errors.js";
 import "./keys.js";

@@ -1,0 +1,83 @@
+"""What every form of an action has: its key, the reason for the audit log, and a name to type where it is dangerous."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.forms.boundfield import BoundField
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.forms import InkField
+
+LAST = ("sure", "reason")  # stand behind the fields of the action itself
+
+
+class ActField(InkField):
+    """A field drawn as the style guide draws it: numbers short, boxes without a frame of their own."""
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        attrs = super().build_widget_attrs(attrs, widget)
+        own = self.field.widget
+        if isinstance(own, forms.CheckboxInput | forms.RadioSelect | forms.HiddenInput):
+            attrs.pop("class", None)
+        elif isinstance(own, forms.NumberInput | forms.DateTimeInput):
+            kind = "in n" if isinstance(own, forms.NumberInput) else "in"
+            attrs["class"] = f"{kind} err" if self.errors else kind
+        return attrs
+
+
+class ActionForm(forms.Form):
+    """The form of an action that asks for nothing but a reason. `name` is what has to be typed; "" = nothing."""
+
+    bound_field_class = ActField
+    rows: ClassVar[Sequence[Sequence[str]]] = ()  # fields that stand beside each other
+
+    key = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+    seen = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+    reason = forms.CharField(
+        label=_("Reason"),
+        required=False,
+        max_length=500,
+        help_text=_("Kept in the audit log. May stay empty."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def __init__(self, *args: Any, name: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = name
+        self.initial.setdefault("key", secrets.token_urlsafe(24))
+        if name:
+            self.fields["sure"] = forms.CharField(
+                label=_("Type the name to go on"),
+                max_length=2000,
+                strip=False,
+                widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+            )
+
+    def clean_sure(self) -> str:
+        typed: str = self.cleaned_data["sure"]
+        if typed.strip() != self.name.strip():
+            raise forms.ValidationError(gettext("This is not the name: nothing was done."), code="sure")
+        return typed
+
+    def arguments(self) -> dict[str, Any]:
+        """What the action takes by keyword. Only of a valid form."""
+        own = [name for name in self.fields if name not in ("key", "seen", *LAST)]
+        return {name: self.cleaned_data[name] for name in own}
+
+    @property
+    def asked(self) -> Sequence[Sequence[BoundField]]:
+        """The visible fields, in rows of those that stand beside each other."""
+        beside = {name: row for row in self.rows for name in row}
+        found: list[list[BoundField]] = []
+        for name, field in self.fields.items():
+            if isinstance(field.widget, forms.HiddenInput) or name in LAST:
+                continue
+            row = beside.get(name, (name,))
+            if row[0] == name:
+                found.append([self[each] for each in row])
+        return found + [[self[name]] for name in LAST if name in self.fields]

@@ -1,0 +1,18 @@
+"""The forms of what removes jobs, and what a queue keeps."""
+
+from __future__ import annotations
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.actions.forms.base import ActionForm
+
+
+class RemoveForm(ActionForm):
+    """Remove: whether what hangs below goes too."""
+
+    children = forms.BooleanField(
+        label=_("Also remove what hangs below"),
+        required=False,
+        help_text=_("All children and theirs, in this and other queues. Nothing is removed where a worker holds one."),
+    )

@@ -1,0 +1,69 @@
+// Questions before an action: links and buttons with data-ask load theirs into the one dialog. Without this script
+// the same link shows a page. Closing the dialog changes nothing on the server.
+const dialog = document.getElementById("ask-dialog");
+let opener = null;
+
+const first = () => dialog.querySelector(".err, form input:not([type=hidden]):not([type=radio]):not([type=checkbox]), form select, form textarea, form button, a.btn");
+
+// What came is no question (an outage, a lost right): it can be closed like one.
+const closable = () => {
+  if (dialog.querySelector("[data-closes]")) return;
+  const close = document.querySelector("#help form[method=dialog]");
+  if (close) dialog.append(close.cloneNode(true));
+};
+
+document.addEventListener("click", (event) => {
+  const asks = event.target.closest("[data-ask]");
+  if (asks) opener = asks;
+  if (dialog?.contains(event.target) && event.target.closest("[data-closes]")) {
+    event.preventDefault();
+    dialog.close();
+  }
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (!dialog || event.detail.target !== dialog) return;
+  closable();
+  if (!dialog.open) dialog.showModal();
+  first()?.focus();
+});
+dialog?.addEventListener("close", () => {
+  dialog.replaceChildren();
+  opener?.closest("details[open]")?.querySelector("summary")?.focus();
+  if (opener?.isConnected) opener.focus();
+  opener = null;
+});
+
+// The first press counts; the server would recognise a second one by its key, too.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("form[data-once]")) return;
+  if (form.dataset.sent) { event.preventDefault(); return; }
+  form.dataset.sent = "1";
+  for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+});
+window.addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    delete form.dataset.sent;
+    for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
+  }
+});
+
+// A moment is typed in the reader's own time; what it is in UTC stands below it, and goes to the server.
+const zoned = (at, timeZone) => at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", timeZone });
+document.addEventListener("input", (event) => {
+  const field = event.target;
+  if (!field.matches("[data-when]")) return;
+  const at = new Date(field.value);
+  const valid = !Number.isNaN(at.getTime());
+  const form = field.form;
+  if (form.elements.at_ms) form.elements.at_ms.value = valid ? String(at.getTime()) : "";
+  const how = form.querySelector("[name=how][value=at]");
+  if (how) how.checked = true;
+  const note = field.parentElement.querySelector("small");
+  if (note && valid) note.textContent = field.dataset.when.replace("{}", () => zoned(at)).replace("{}", () => zoned(at, "UTC"));
+});
+document.addEventListener("input", (event) => {
+  if (!event.target.matches("[name=amount], [name=unit]")) return;
+  const how = event.target.form?.querySelector("[name=how][value=in]");
+  if (how) how.checked = true;
+});
