@@ -170,3 +170,7 @@ logging_config.configure_structlog(ENV.log_format)
 MIRANTE_SOURCES = ENV.sources
 MIRANTE_APP_REDIS = ENV.app_redis
 MIRANTE_BASE_URL = f"{ENV.base_url.origin}{ENV.base_url.path}" if ENV.base_url else ""
+MIRANTE_BULK_MAX = ENV.bulk_max
+MIRANTE_UNDO_HOURS = ENV.undo_hours
+MIRANTE_UNDO_MB = ENV.undo_mb
+MIRANTE_AUDIT_DAYS = ENV.audit_days

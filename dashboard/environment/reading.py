@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +36,8 @@ _MAKE_KEY = 'python3 -c "import secrets; print(secrets.token_urlsafe(50))"'
 class Environment:
     """All settings. `port` None means the first free one from 8000; `app_redis` None means the embedded server.
 
+    `bulk_max` and `audit_days` 0 mean no limit, `undo_hours` 0 that no copies are kept.
+
     `secret_key_file` is where the secret key is kept when nobody has set one and it was made here.
     """
 
@@ -55,6 +57,10 @@ class Environment:
     sources: tuple[SourceConfig, ...]
     app_redis: RedisUrl | None
     admin_password: str | None = field(repr=False)
+    bulk_max: int
+    undo_hours: int
+    undo_mb: int
+    audit_days: int
     email: Email | None
     from_email: str
     log_level: str
@@ -97,6 +103,10 @@ def read(env: Mapping[str, str], *, base_dir: Path) -> Environment:
         sources=_sources(values),
         app_redis=_app_redis(values),
         admin_password=values.parsed("MIRANTE_ADMIN_PASSWORD", _password, None),
+        bulk_max=values.parsed("MIRANTE_BULK_MAX", whole_number(0, 10**9), 0),
+        undo_hours=values.parsed("MIRANTE_UNDO_HOURS", whole_number(0, 24 * 365), 24),
+        undo_mb=values.parsed("MIRANTE_UNDO_MB", whole_number(1, 10**6), 256),
+        audit_days=values.parsed("MIRANTE_AUDIT_DAYS", whole_number(0, 36_500), 365),
         email=values.parsed("EMAIL_URL", email, None),
         from_email=values.parsed("DEFAULT_FROM_EMAIL", _address, "mirante@localhost"),
         log_level=values.parsed("LOG_LEVEL", choice("debug", "info", "warning", "error"), "info"),
@@ -212,12 +222,34 @@ def _sources(values: Values) -> tuple[SourceConfig, ...]:
     said = values.is_wrong("REDIS_URL") or values.is_wrong("MIRANTE_SOURCES")
     if ca_file and not any(server.tls for _, server in found) and not said:
         values.problem("REDIS_CA_FILE", "expected a source with rediss:// to use it for")
+    read_only = _read_only(values, [name for name, _ in found], said=said)
     return tuple(
         SourceConfig(
-            name, server.url, prefixes=server.prefixes, ca_file=server.ca_file or (ca_file if server.tls else "")
+            name,
+            server.url,
+            prefixes=server.prefixes,
+            ca_file=server.ca_file or (ca_file if server.tls else ""),
+            read_only=name in read_only,
         )
         for name, server in found
     )
+
+
+def _read_only(values: Values, sources: Sequence[str], *, said: bool) -> Collection[str]:
+    """The names of the sources that are never written to; `said`: that these are not known is a problem already."""
+
+    def parse(text: str) -> Collection[str]:
+        try:
+            # Without a source of ours there is the one that `manage.py up` starts, called main.
+            return (*sources, "main") if boolean(text) else ()
+        except Wrong:
+            named = words(text)
+        unknown = [name for name in named if name not in (sources or ("main",))]
+        if unknown and not said:
+            raise Wrong(f"expected 1, 0 or names of sources ({', '.join(sources or ('main',))})")
+        return named
+
+    return values.parsed("MIRANTE_READ_ONLY", parse, _NONE)
 
 
 def _named_sources(text: str) -> tuple[tuple[str, RedisUrl], ...]:

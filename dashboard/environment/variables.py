@@ -40,6 +40,12 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("SECRET_KEY", secret=True),
     Variable("SECRET_KEY_FALLBACKS", secret=True),
     Variable("MIRANTE_ADMIN_PASSWORD", secret=True),
+    # What may be done to queues, and how long what was done is kept.
+    Variable("MIRANTE_READ_ONLY"),
+    Variable("MIRANTE_BULK_MAX"),
+    Variable("MIRANTE_UNDO_HOURS"),
+    Variable("MIRANTE_UNDO_MB"),
+    Variable("MIRANTE_AUDIT_DAYS"),
     # Mail, logs and the rest.
     Variable("EMAIL_URL", secret=True),
     Variable("DEFAULT_FROM_EMAIL"),

@@ -131,6 +131,11 @@ def test_all_wrong_values_are_named_at_once_a_line_each(folder: Path) -> None:
         ("DEFAULT_FROM_EMAIL", "nobody"),
         ("REDIS_CA_FILE", "/no/such/file"),
         ("MIRANTE_ADMIN_PASSWORD", "short"),
+        ("MIRANTE_READ_ONLY", "elsewhere"),
+        ("MIRANTE_BULK_MAX", "many"),
+        ("MIRANTE_UNDO_HOURS", "-1"),
+        ("MIRANTE_UNDO_MB", "0"),
+        ("MIRANTE_AUDIT_DAYS", "a year"),
         ("SECRET_KEY", "short"),
         ("SECRET_KEY", "a" * 60),
         ("SECRET_KEY_FALLBACKS", f"{'k' * 49}"),
@@ -261,6 +266,31 @@ def test_a_lone_source_may_have_prefixes_and_a_ca_file_too(folder: Path) -> None
     ca_file.write_text("")
     (source,) = read(folder, REDIS_URL="rediss://a?prefix=x&prefix=y", REDIS_CA_FILE=str(ca_file)).sources
     assert (source.prefixes, source.ca_file) == (("x", "y"), str(ca_file))
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [("1", ["a", "b"]), ("yes", ["a", "b"]), ("0", []), ("", []), ("b", ["b"]), ("a, b", ["a", "b"])],
+)
+def test_all_or_some_sources_can_be_read_only(folder: Path, value: str, names: list[str]) -> None:
+    env = read(folder, MIRANTE_SOURCES="a=redis://a b=redis://b", MIRANTE_READ_ONLY=value)
+    assert [source.name for source in env.sources if source.read_only] == names
+
+
+def test_a_source_that_is_not_there_cannot_be_read_only(folder: Path) -> None:
+    (line,) = problems(folder, MIRANTE_SOURCES="a=redis://a", MIRANTE_READ_ONLY="a,orders")
+    assert line == "MIRANTE_READ_ONLY: expected 1, 0 or names of sources (a), got 'a,orders'"
+
+
+def test_the_server_that_comes_with_it_can_be_read_only_too(folder: Path) -> None:
+    assert read(folder, MIRANTE_READ_ONLY="main").sources == ()
+    (source,) = read(folder, REDIS_URL="redis://a", MIRANTE_READ_ONLY="main").sources
+    assert source.read_only
+
+
+def test_a_day_of_undo_and_a_year_of_audit_unless_somebody_says_otherwise(folder: Path) -> None:
+    env = read(folder)
+    assert (env.bulk_max, env.undo_hours, env.undo_mb, env.audit_days) == (0, 24, 256, 365)
 
 
 @pytest.mark.parametrize(
