@@ -181,7 +181,7 @@ class Bulk(models.Model):
     """An action that runs in the background, step by step; its audit entry tells the rest. See `queues.bulk`.
 
     Either over jobs that were collected first (`BulkBatch`), or, with `sweep`, over a state or a whole queue.
-    `holder`, `epoch` and `beat_at` are the lease of the worker that runs it.
+    `holder`, `epoch` and `beats` are the lease of the worker that runs it.
     """
 
     entry = models.OneToOneField(AuditEntry, on_delete=models.CASCADE, related_name="bulk")
@@ -189,15 +189,22 @@ class Bulk(models.Model):
     state = models.CharField(max_length=20, default="", help_text=_("of the jobs; empty: the whole queue"))
     name = models.TextField(default="", help_text=_("part of the jobs' name; empty: any"))
     until_ms = models.BigIntegerField(help_text=_("the server's clock when it was confirmed: nothing later is meant"))
+    parameters = models.JSONField(default=dict, help_text=_("what the backend is given; the entry's are for eyes"))
     phase = models.CharField(max_length=20, default="collecting", help_text=_("queues.bulk.Phase"))
     expected = models.PositiveBigIntegerField(null=True, help_text=_("how many jobs there were when it was confirmed"))
     collected = models.PositiveBigIntegerField(default=0)
     handled = models.PositiveBigIntegerField(default=0, help_text=_("jobs that have an outcome"))
-    cursor = models.TextField(default="", help_text=_("where the next step begins"))
+    cursor = models.TextField(default="", help_text=_("where the next step begins; of batches, the next one's number"))
+    facts = models.JSONField(default=dict, help_text=_("what its end has to say besides outcomes: queues.bulk.facts"))
+    rated_at = models.DateTimeField(null=True, help_text=_("since when its pace is measured"))
+    rated_handled = models.PositiveBigIntegerField(default=0, help_text=_("how many jobs were handled then"))
+    down_since = models.DateTimeField(null=True, help_text=_("since when it waits for a source that is away"))
+    tries = models.PositiveIntegerField(default=0, help_text=_("how often it has tried since"))
     stop_asked_by = models.CharField(max_length=150, default="", help_text=_("who asked it to stop; empty: nobody"))
-    holder = models.CharField(max_length=100, default="")
+    holder = models.CharField(max_length=100, default="", help_text=_("the worker at work; empty: none just now"))
     epoch = models.BigIntegerField(default=0, help_text=_("grows with each holder; checked by every writing"))
-    beat_at = models.DateTimeField(null=True, help_text=_("last sign of life of the holder"))
+    beats = models.BigIntegerField(default=0, help_text=_("grows with each sign of life of the holder"))
+    beat_at = models.DateTimeField(null=True, help_text=_("when the last one was, by the holder's clock: for eyes"))
 
     def __str__(self) -> str:
         return f"{self.entry}: {self.phase}"
@@ -208,9 +215,10 @@ class BulkBatch(models.Model):
 
     bulk = models.ForeignKey(Bulk, on_delete=models.CASCADE, related_name="batches")
     number = models.PositiveIntegerField()
-    targets = models.BinaryField(help_text=_("ids and what was seen of them, as queues.bulk packs them"))
     size = models.PositiveIntegerField()
+    begun = models.BooleanField(default=False, help_text=_("something may have been done to its jobs"))
     ended = models.BooleanField(default=False)
+    targets = models.BinaryField(help_text=_("ids and what was seen of them, as queues.bulk packs them"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["bulk", "number"], name="batch_once_per_bulk")]
