@@ -12,7 +12,30 @@ end
 -- The major of the library that last said so in meta; nil where nobody did (Python never does).
 local function major_of(prefix)
   local version = call("HGET", prefix .. "meta", "version")
-  return version and tonumber(string.match(version, "^bullmq[^:]*:(%d+)"))
+  return version and tonumber(string.match(version, "^bullmq[^:]*:(%d+)")) or nil
+end
+
+-- Whether a list holds a job. Markers stand at its ends: at most one at each.
+local function has_jobs(list)
+  local length = call("LLEN", list)
+  if length == 0 or length > 2 then return length > 2 end
+  for _, entry in ipairs(call("LRANGE", list, 0, 1)) do
+    if not is_marker(entry) then return true end
+  end
+  return false
+end
+
+-- Whether 4.x works here: it says so, or nobody says anything and its markers stand in the list.
+local function is_four(prefix)
+  local major = major_of(prefix)
+  if major then return major == 4 end
+  for _, list in ipairs({ "wait", "paused" }) do
+    for _, at in ipairs({ 0, -1 }) do
+      local entry = call("LINDEX", prefix .. list, at)
+      if entry and is_marker(entry) then return true end
+    end
+  end
+  return false
 end
 
 local function is_paused(prefix)
@@ -32,35 +55,35 @@ end
 -- `wait` does, nothing will be renamed over it; where neither does, the version decides, and no version means
 -- `paused`, which both ways of resuming bring back.
 local function waiting_list(prefix)
-  if not is_paused(prefix) or call("EXISTS", prefix .. "paused") == 1 then
-    return prefix .. (is_paused(prefix) and "paused" or "wait")
-  end
-  local head = call("LINDEX", prefix .. "wait", 0)
-  if (head and not is_marker(head)) or (major_of(prefix) or 5) >= 6 then return prefix .. "wait" end
+  if not is_paused(prefix) then return prefix .. "wait" end
+  if call("EXISTS", prefix .. "paused") == 1 then return prefix .. "paused" end
+  if has_jobs(prefix .. "wait") or (major_of(prefix) or 5) >= 6 then return prefix .. "wait" end
   return prefix .. "paused"
 end
 
+-- What cannot be told (no stream, no room in it) does not undo what was done.
 local function tell(prefix, ...)
-  local most = call("HGET", prefix .. "meta", "opts.maxLenEvents") or MAX_EVENTS
-  call("XADD", prefix .. "events", "MAXLEN", "~", most, "*", "event", ...)
+  local most = tonumber(call("HGET", prefix .. "meta", "opts.maxLenEvents") or "") or MAX_EVENTS
+  redis.pcall("XADD", prefix .. "events", "MAXLEN", "~", string.format("%.0f", most), "*", "event", ...)
 end
 
 -- Wakes an idle worker: 5.x and 6.x wait for the marker, 4.x for an entry of the list, where its own markers begin
 -- with `0:`. On a held queue there is nobody to wake: whoever opens it does that.
 local function wake(prefix)
   if is_held(prefix) then return end
-  if major_of(prefix) == 4 then
+  if is_four(prefix) then
     if call("LLEN", prefix .. "wait") == 0 then call("LPUSH", prefix .. "wait", "0:0") end
   else
     call("ZADD", prefix .. "marker", 0, "0")
   end
 end
 
--- Puts a job where it waits: by its priority among the prioritized, else into the list; `first` = it is taken next.
+-- Puts a job where it waits: by its priority among the prioritized, else into the list; `first` = it is taken next,
+-- or next of its priority. Call it before the job leaves where it was: should a key be of a wrong type, nothing is lost.
 local function enqueue(prefix, id, first)
   local priority = tonumber(call("HGET", prefix .. id, "priority") or "") or 0
   if priority > 0 then
-    local counter = call("INCR", prefix .. "pc")
+    local counter = first and 0 or call("INCR", prefix .. "pc")
     call("ZADD", prefix .. "prioritized", string.format("%.0f", priority * 4294967296 + counter % 4294967296), id)
   else
     local list = waiting_list(prefix)
@@ -72,13 +95,33 @@ local function enqueue(prefix, id, first)
   wake(prefix)
 end
 
--- Whether a job is the next run of a scheduler: removing or moving it would end the chain. 5.x and 6.x keep the
--- scheduler's next moment as its score; legacy repeatables name the job in the same way.
+-- Whether a job is the next run of a scheduler: removing or moving it would end the chain. A scheduler's score is its
+-- next moment, with which the job's id ends. Repeatables of 4.x have another name in the id than in `repeat`.
 local function is_next_run(id)
+  if string.sub(id, 1, 7) ~= "repeat:" then return false end
   local scheduler = call("HGET", base .. id, "rjk")
-  if not scheduler then return false end
-  local at = call("ZSCORE", base .. "repeat", scheduler)
-  return at and id == "repeat:" .. scheduler .. ":" .. at or false
+  local at = scheduler and call("ZSCORE", base .. "repeat", scheduler)
+  return at and string.sub(id, -#at - 1) == ":" .. at or false
+end
+
+-- Lets idle workers know of the moment for which they have to wait next (5.x and 6.x).
+local function wake_for_delayed(prefix)
+  local next = call("ZRANGE", prefix .. "delayed", 0, 0, "WITHSCORES")
+  if next[2] then call("ZADD", prefix .. "marker", tonumber(next[2]) / 4096, "1") end
+end
+
+-- The score of a job that is due at a moment: after those that are due in the same ms (4,096 fit).
+local function delayed_score(prefix, at)
+  local low, high = at * 4096, (at + 1) * 4096 - 1
+  local last = call("ZREVRANGEBYSCORE", prefix .. "delayed", string.format("%.0f", high), string.format("%.0f", low),
+    "WITHSCORES", "LIMIT", 0, 1)
+  return string.format("%.0f", last[2] and math.min(tonumber(last[2]) + 1, high) or low)
+end
+
+-- Milliseconds by the server's clock.
+local function now_ms()
+  local time = call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
 -- Milliseconds for which a worker still holds a job; 0 for ever; nil when none does.
