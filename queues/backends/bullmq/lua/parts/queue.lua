@@ -96,11 +96,13 @@ local function enqueue(prefix, id, first)
 end
 
 -- Whether a job is the next run of a scheduler: removing or moving it would end the chain. A scheduler's score is its
--- next moment, with which the job's id ends. Repeatables of 4.x have another name in the id than in `repeat`.
-local function is_next_run(id)
+-- next moment, with which the job's id ends. Repeatables of 4.x have another name in the id than in `repeat`. `prefix` is
+-- that of the job's queue where it is not ours.
+local function is_next_run(id, prefix)
   if string.sub(id, 1, 7) ~= "repeat:" then return false end
-  local scheduler = call("HGET", base .. id, "rjk")
-  local at = scheduler and call("ZSCORE", base .. "repeat", scheduler)
+  prefix = prefix or base
+  local scheduler = call("HGET", prefix .. id, "rjk")
+  local at = scheduler and call("ZSCORE", prefix .. "repeat", scheduler)
   return at and string.sub(id, -#at - 1) == ":" .. at or false
 end
 
