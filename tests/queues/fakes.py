@@ -118,6 +118,9 @@ class FakeBackend:
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         raise NotFound("not part of this fake")
 
+    def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
+        return None
+
     def close(self) -> None: ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from queues.backend import PAGE_SIZE, Batch
-from queues.backends.bullmq import about, clients, counts, discovery, events, health, jobs, lists, logs
+from queues.backends.bullmq import about, clients, counts, deduplication, discovery, events, health, jobs, lists, logs
 from queues.backends.bullmq.connection import CONNECTIONS, Connection
 from queues.events import Glance, Position
 from queues.registry import SourceConfig
@@ -80,6 +80,9 @@ class BullMQ:
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         return jobs.find(self.connection, queues, job_id)
+
+    def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
+        return deduplication.holder(self.connection, queue, deduplication_id)
 
     def positions(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Position]:
         return events.positions(self.connection, queues)

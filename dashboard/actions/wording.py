@@ -1,0 +1,165 @@
+"""The names of actions: on a button, as the title of the question, on the button that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.actions.ask import named, say
+from dashboard.words import STATE_WORDS
+from queues.actions import Action
+from queues.quantities import number
+from queues.types import JobRef, QueueRef, State
+
+Words = str | Promise
+
+# On the button that asks: dots where more is to be filled in or lost.
+BUTTONS: Mapping[Action, Words] = {
+    Action.RETRY: _("Retry…"),
+    Action.PROMOTE: _("Promote…"),
+    Action.DELAY: _("Change time…"),
+    Action.PRIORITY: _("Change priority…"),
+    Action.EDIT: _("Edit data…"),
+    Action.REMOVE: _("Remove…"),
+    Action.REMOVE_CHILDREN: _("Remove unprocessed children…"),
+    Action.DUPLICATE: _("Edit and add as a copy…"),
+    Action.LOG: _("Add a log line…"),
+    Action.FAIL: _("Fail…"),
+    Action.REQUEUE: _("Requeue…"),
+    Action.ADD: _("Add a job…"),
+    Action.PAUSE: _("Pause…"),
+    Action.RESUME: _("Resume…"),
+    Action.CONCURRENCY: _("Concurrency…"),
+    Action.RATE_LIMIT: _("Rate limit…"),
+    Action.RELEASE_LIMIT: _("Release the limit now…"),
+    Action.RELEASE_DEDUPLICATION: _("Release a deduplication id…"),
+    Action.DRAIN: _("Drain…"),
+    Action.CLEAN: _("Clean…"),
+    Action.OBLITERATE: _("Obliterate…"),
+    Action.TRIM_EVENTS: _("Trim events…"),
+}
+RUN_AGAIN = _("Run again…")
+PROMOTE_ALL = _("Promote all delayed…")
+RETRY_ALL = _("Retry all failed…")
+
+# The question about one job.
+JOB_TITLES: Mapping[Action, Words] = {
+    Action.RETRY: _("Retry job {job} of {queue} on {source}?"),
+    Action.PROMOTE: _("Promote job {job} of {queue} on {source}?"),
+    Action.DELAY: _("When shall job {job} of {queue} on {source} run?"),
+    Action.PRIORITY: _("Which priority shall job {job} of {queue} on {source} have?"),
+    Action.EDIT: _("Edit the data of job {job} of {queue} on {source}"),
+    Action.REMOVE: _("Remove job {job} of {queue} on {source}?"),
+    Action.REMOVE_CHILDREN: _("Remove the unprocessed children of job {job} of {queue} on {source}?"),
+    Action.DUPLICATE: _("Add a copy of job {job} to {queue} on {source}"),
+    Action.LOG: _("Add a line to the log of job {job} of {queue} on {source}"),
+    Action.FAIL: _("Fail job {job} of {queue} on {source}?"),
+    Action.REQUEUE: _("Put job {job} of {queue} on {source} back in line?"),
+}
+QUEUE_TITLES: Mapping[Action, Words] = {
+    Action.ADD: _("Add a job to {queue} on {source}"),
+    Action.PAUSE: _("Pause {queue} on {source}?"),
+    Action.RESUME: _("Resume {queue} on {source}?"),
+    Action.CONCURRENCY: _("How many jobs of {queue} on {source} may run at once?"),
+    Action.RATE_LIMIT: _("How many jobs of {queue} on {source} may start in a span of time?"),
+    Action.RELEASE_LIMIT: _("Release the rate limit of {queue} on {source} now?"),
+    Action.RELEASE_DEDUPLICATION: _("Release a deduplication id of {queue} on {source}"),
+    Action.DRAIN: _("Drain {queue} on {source}?"),
+    Action.CLEAN: _("Clean {queue} on {source}"),
+    Action.OBLITERATE: _("Obliterate {queue} on {source}?"),
+    Action.TRIM_EVENTS: _("Trim the events of {queue} on {source}?"),
+}
+# On the button that does it.
+VERBS: Mapping[Action, Words] = {
+    Action.RETRY: _("Retry the job"),
+    Action.PROMOTE: _("Promote the job"),
+    Action.DELAY: _("Change the time"),
+    Action.PRIORITY: _("Change the priority"),
+    Action.EDIT: _("Save the data"),
+    Action.REMOVE: _("Remove the job"),
+    Action.REMOVE_CHILDREN: _("Remove the children"),
+    Action.DUPLICATE: _("Add the copy"),
+    Action.LOG: _("Add the line"),
+    Action.FAIL: _("Fail the job"),
+    Action.REQUEUE: _("Put it back in line"),
+    Action.ADD: _("Add the job"),
+    Action.PAUSE: _("Pause the queue"),
+    Action.RESUME: _("Resume the queue"),
+    Action.CONCURRENCY: _("Set the limit"),
+    Action.RATE_LIMIT: _("Set the limit"),
+    Action.RELEASE_LIMIT: _("Release it"),
+    Action.RELEASE_DEDUPLICATION: _("Release the id"),
+    Action.DRAIN: _("Drain the queue"),
+    Action.CLEAN: _("Remove them"),
+    Action.OBLITERATE: _("Obliterate the queue"),
+    Action.TRIM_EVENTS: _("Trim the events"),
+}
+DANGEROUS = frozenset(
+    {
+        *(Action.REMOVE, Action.REMOVE_CHILDREN, Action.FAIL),
+        *(Action.DRAIN, Action.CLEAN, Action.OBLITERATE, Action.TRIM_EVENTS),
+    }
+)
+TYPED = frozenset({Action.DRAIN, Action.OBLITERATE})  # ask for the queue's name
+
+
+def job_title(action: Action, job: JobRef) -> str:
+    """The question about one job, its names set apart."""
+    queue = job.queue
+    parts = {"job": named(job.label), "queue": named(queue.label), "source": named(queue.source)}
+    return say(str(JOB_TITLES[action]), **parts)
+
+
+def queue_title(action: Action, queue: QueueRef) -> str:
+    """The question about a queue, its names set apart."""
+    return say(str(QUEUE_TITLES[action]), queue=named(queue.label), source=named(queue.source))
+
+
+def many_title(action: Action, queue: QueueRef, count: int, state: State | None = None) -> str:
+    """The question about some jobs of a queue: “Retry 50 jobs of payments on prod? They are failed.”"""
+    sentence = _many(action, count)
+    parts = {"n": number(count), "queue": named(queue.label), "source": named(queue.source)}
+    if state is None:
+        return say(sentence, **parts)
+    return say(gettext("{question} State: {state}"), question=say(sentence, **parts), state=STATE_WORDS[state])
+
+
+def _many(action: Action, n: int) -> str:
+    if action is Action.RETRY:
+        return ngettext("Retry {n} job of {queue} on {source}?", "Retry {n} jobs of {queue} on {source}?", n)
+    if action is Action.PROMOTE:
+        return ngettext("Promote {n} job of {queue} on {source}?", "Promote {n} jobs of {queue} on {source}?", n)
+    if action is Action.DELAY:
+        return ngettext(
+            "When shall {n} job of {queue} on {source} run?", "When shall {n} jobs of {queue} on {source} run?", n
+        )
+    if action is Action.PRIORITY:
+        return ngettext(
+            "Which priority shall {n} job of {queue} on {source} have?",
+            "Which priority shall {n} jobs of {queue} on {source} have?",
+            n,
+        )
+    if action is Action.REMOVE:
+        return ngettext("Remove {n} job of {queue} on {source}?", "Remove {n} jobs of {queue} on {source}?", n)
+    if action is Action.FAIL:
+        return ngettext("Fail {n} job of {queue} on {source}?", "Fail {n} jobs of {queue} on {source}?", n)
+    return ngettext(
+        "Put {n} job of {queue} on {source} back in line?", "Put {n} jobs of {queue} on {source} back in line?", n
+    )
+
+
+def many_verb(action: Action, n: int) -> str:
+    """On the button that does it to some jobs: “Retry 50 jobs”."""
+    said = {
+        Action.RETRY: ngettext("Retry %(n)s job", "Retry %(n)s jobs", n),
+        Action.PROMOTE: ngettext("Promote %(n)s job", "Promote %(n)s jobs", n),
+        Action.DELAY: ngettext("Change the time of %(n)s job", "Change the time of %(n)s jobs", n),
+        Action.PRIORITY: ngettext("Change the priority of %(n)s job", "Change the priority of %(n)s jobs", n),
+        Action.REMOVE: ngettext("Remove %(n)s job", "Remove %(n)s jobs", n),
+        Action.FAIL: ngettext("Fail %(n)s job", "Fail %(n)s jobs", n),
+        Action.REQUEUE: ngettext("Put %(n)s job back in line", "Put %(n)s jobs back in line", n),
+    }
+    return said[action] % {"n": number(n)}
