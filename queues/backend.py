@@ -97,6 +97,9 @@ class Backend(Protocol):
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         """The job with this id in every queue that has one. One pipeline, no scan, at most 1,000 hits."""
 
+    def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
+        """The job that holds a deduplication id, also when it is gone; None when nobody does. One command."""
+
     def close(self) -> None:
         """Close its connections; the next call opens new ones."""
 
