@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase, HttpResponseNotAllowed
 
 from dashboard.views.errors import method_not_allowed
+from queues import masking
+from queues.types import QueueRef
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -24,6 +27,23 @@ def no_store(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
+
+
+class MaskingMiddleware:
+    """What a page under a queue's address shows is hidden by the rules of that queue, its error pages included."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            return self.get_response(request)
+        finally:
+            masking.enter(None)
+
+    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: Mapping[str, Any]) -> None:
+        if "source" in kwargs and "queue" in kwargs:
+            masking.enter(QueueRef.from_slug(kwargs["source"], kwargs["queue"]))
 
 
 def method_page(get_response: GetResponse) -> GetResponse:

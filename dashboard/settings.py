@@ -56,6 +56,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.middleware.MaskingMiddleware",
     "dashboard.middleware.method_page",
     "dashboard.http.QueueErrorMiddleware",
 ]

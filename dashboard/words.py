@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from queues import masking
 from queues.jsonload import MAX_DEPTH
 from queues.payload import Shown
 from queues.quantities import size
-from queues.redaction import masked
 from queues.timeline import Stretch
 from queues.types import Delay, Health, Mark, State, Text
 
@@ -45,12 +45,15 @@ MARK_WORDS = {
 
 
 def shown(text: Text | str | None, limit: int = 200) -> str:
-    """The beginning of a text out of a queue on one line, secrets masked, cut at `limit` characters."""
+    """The beginning of a text out of a queue on one line, secrets masked, cut at `limit` characters.
+
+    What is secret, `queues.masking` knows: by the rules of the queue that the page is about, else by all.
+    """
     if not text:
         return ""
     value, reads = str(text), 1000 + 10 * limit
     odd = (Mark.CUT,) if len(value) > reads else () if isinstance(text, str) else text.marks
-    return cut(" ".join(masked(Text(value[:reads], 0, odd)).value.split()), limit)
+    return cut(" ".join(masking.hidden_here(Text(value[:reads], 0, odd)).value.split()), limit)
 
 
 def key(text: str, limit: int = 120) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 
+from queues import masking
 from queues.names import show_controls
 from queues.quantities import duration, number
 from queues.redaction import MASK, is_secret_key, mask_text
@@ -57,7 +58,7 @@ def _said(value: object, words: Callable[[object], str | None]) -> str:
 
 
 def _line(text: str, limit: int = MAX_VALUE) -> str:
-    text = show_controls(mask_text(text)[0], keep="")
+    text = show_controls(mask_text(text, masking.in_force())[0], keep="")
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -82,7 +83,7 @@ def _literal(value: object, levels: int) -> str:
 
 def _member(key: str, value: object, levels: int) -> str:
     shown = value is None or isinstance(value, bool) or value == ""
-    return _literal(value, levels) if shown or not is_secret_key(key) else MASK
+    return _literal(value, levels) if shown or not is_secret_key(key, masking.in_force()) else MASK
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -9,12 +9,14 @@ only whether there is a secret.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from django.utils.translation import get_language, ngettext
 
+from queues import cards
 from queues.ansi import strip_ansi
 from queues.types import Mark, Text
 
@@ -27,6 +29,7 @@ class Rules:
 
     `*token*` finds its letters anywhere in the key, whatever separates them (`authToken`, `AUTH_TOKENS`);
     `card` and `card pin` are whole words in that order, singular or plural (`cardNumber`, not `discard`).
+    Accents do not matter: `*cartao*` finds `cartão`.
     A pattern is also the rule's name, as pages show it.
     """
 
@@ -67,7 +70,9 @@ DEFAULT = Rules(
     )
 )
 
-_SHAPE_HINTS = frozenset(("bea", "eyj", r"://[^\s@]{0,256}+@", "begin", "card", "pan", "visa", "amex", "-[aup]"))
+_SHAPE_HINTS = frozenset(
+    ("bea", "eyj", r"://[^\s@]{0,256}+@", "begin", "card", "pan", "visa", "amex", "-[aup]", "cv[cv]", cards.HINT)
+)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -78,7 +83,7 @@ class _Compiled:
     hint: re.Pattern[str]  # in lower case: text without it cannot hold a secret
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _compiled(rules: Rules) -> _Compiled:
     never = "(?!)"
     anywhere = [re.escape(p.strip("*").lower()) for p in rules.patterns if p.startswith("*")]
@@ -95,8 +100,15 @@ def is_secret_key(key: str, rules: Rules = DEFAULT) -> str | None:
     return _cached_rule(key, rules) if len(key) <= 64 else _rule(key, rules)
 
 
+def folded(text: str) -> str:
+    """`text` without accents."""
+    if text.isascii():
+        return text
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+
+
 def _rule(key: str, rules: Rules) -> str | None:
-    words = [word.lower() for word in _WORD.findall(key)]
+    words = [word.lower() for word in _WORD.findall(folded(key))]
     compiled = _compiled(rules)
     if found := compiled.anywhere.search("".join(words)):
         return f"*{found[0]}*"
@@ -139,7 +151,9 @@ _NAMED = re.compile(  # {"name": "password", "value": ...} and ["Authorization",
     r"\\*+[\"']?(?:val|values?|content)\\*+[\"']?\s*+:"
     r"|((?i:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token))\\*+[\"']\s*+,)\s*+"
 )
-_MAY_HOLD = re.compile(r"[:=>]|--|%(?:25)*+3|\s-[ap]|eyJ|[\"']\s*+,|(?i:bearer|card|visa|-----begin)")
+_MAY_HOLD = re.compile(
+    r"[:=>]|--|%(?:25)*+3|\s-[ap]|eyJ|[\"']\s*+,|(?i:bearer|card|visa|-----begin|cv[cv])|" + cards.HINT
+)
 _OPENING = re.compile(r"(\\*+)([\"'`])")
 _CLOSING = {quote: re.compile(rf"(?<!\\)(\\*+){quote}|\n") for quote in "\"'`"}
 _NESTED = re.compile(r"(?<!\\)(\\*+)([\"'`])|[{}\[\]]")
@@ -162,9 +176,10 @@ _JWT = re.compile(r"(?<![\w-])(eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?)")
 _TAIL_READS = 600  # characters at the end of a cut text
 _CUT_TAIL = re.compile(
     r"(?i)(?:://[^\s/?#\"'<>@:]{0,128}:([^\s\"'<>@]{1,256})|bearer[ \t]{1,4}([\w.~+/=-]+)|(?<![\w-])(eyj[\w.-]*)"
-    r"|(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,24}(\d[\d -]{0,40}))\Z"
+    r"|(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,24}(\d[\d -]{0,40})"
+    r"|(?<![\w.])([2-6]\d{3}[ +.-]?\d{4}[\d +.-]{0,15}))\Z"
 )
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _WEB_USERINFO = re.compile(
     r"(?<=http|ttps)://(?:[^\s/?#\"'<>@:]{0,128}+:([^\s\"'<>/?#@]{1,256}+)|([^\s/?#\"'<>@:]{20,256}+))@"
 )
@@ -178,7 +193,6 @@ _TOOL_FLAG = re.compile(  # redis-cli -a password
     r"|(?:sshpass|mysql[a-z]{0,10}|mariadb|docker[ ]login)\b[^\n|;]{0,200}?\s-p)"
     r"[ \t]{0,4}[\"']?([^\s\"'-][^\s\"']*+)"
 )
-_CARD = re.compile(r"(?i)(?<![a-z])(?:card|pan|visa|mastercard|amex)\b[^\d\n]{0,24}((?:\d[ -]?){12,18}\d)(?!\d)")
 
 Span = tuple[int, int]
 
@@ -188,7 +202,7 @@ def mask_text(text: str, rules: Rules = DEFAULT, *, cut: bool = False) -> tuple[
 
     Finds `key=value`, `key: value`, `key%3Dvalue`, `--key value`, `-u user:value`, `<key>value<`, quoted keys
     and values also inside JSON strings (`\\"token\\":\\"...\\"`), headers to the end of the line, passwords in
-    URLs, bearer tokens, JWTs, private keys, and card numbers (Luhn) behind a word such as card. Strip ANSI codes first.
+    URLs, bearer tokens, JWTs, private keys, and card numbers (`queues.cards`). Strip ANSI codes first.
     `cut` says that the text was cut at its end, where a secret may lack what gives it away.
     Text without a secret comes back unchanged, and what is behind `MASKED_UP_TO` is hidden unseen.
     """
@@ -199,7 +213,7 @@ def mask_text(text: str, rules: Rules = DEFAULT, *, cut: bool = False) -> tuple[
         return text, 0
     plain = _ESCAPED_ASCII.sub(_unescape, text) if "\\u00" in text else text
     spans = list(_cut_tail(plain)) if cut else []
-    if _compiled(rules).hint.search(plain.lower()):
+    if _compiled(rules).hint.search(folded(plain.lower())):
         spans += (*_pairs(plain, rules), *_named(plain, rules), *_shapes(plain))
     if not spans:
         return text, 0
@@ -349,9 +363,7 @@ def _shapes(text: str) -> Iterator[Span]:
             yield found.span(1 if found[1] else 2)
         for found in _OTHER_USERINFO.finditer(text):
             yield found.span(1)
-    for found in _CARD.finditer(text):
-        if _luhn(found[1]):
-            yield found.span(1)
+    yield from cards.spans(text)
     yield from _flags(text)
     yield from _private_keys(text)
 
@@ -377,9 +389,3 @@ def _private_keys(text: str) -> Iterator[Span]:
         end = text.find("-----END", found.end())
         pos = len(text) if end < 0 else end
         yield found.end(), pos
-
-
-def _luhn(number: str) -> bool:
-    digits = [int(char) for char in number if char.isdigit()]
-    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

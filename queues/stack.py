@@ -9,7 +9,7 @@ from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple
 
 from queues.payload import plain_text, weight
-from queues.redaction import DEFAULT, Rules
+from queues.redaction import Rules
 from queues.types import Body, Mark
 
 MAX_LINES = 400
@@ -47,7 +47,7 @@ class Stack:
         return Mark.CUT in self.marks
 
 
-def show(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Stack:
+def show(body: Body, rules: Rules | None = None, *, limit: int | None = None) -> Stack:
     """`body` as classified lines, at most 400 of 2,000 characters each, secrets masked, ANSI codes stripped.
 
     With `limit` its lines take at most so many bytes of a page. Never raises, whatever the bytes are.

@@ -9,6 +9,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
+from queues import masking
 from tests.policy import SOAK
 
 # How long an example takes says how busy the machine is, and nothing about the product.
@@ -55,6 +56,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 def static_files() -> None:
     """Pages under test link the files that the product serves: hashed names, a missing one is an error."""
     call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def no_patterns_of_users() -> None:
+    """What is hidden needs no database, and none of a test before; who tests patterns calls `masking.forget()`."""
+    masking.preload(())
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dashboard.jobs import JobView, fitted_logs
 from dashboard.live.job_feed import SHOWN, entries_of, happened
 from dashboard.live.job_log import Grown, LogTail
 from dashboard.live.update import Update
-from queues import notables, outages
+from queues import masking, notables, outages
 from queues.backend import Backend, Events
 from queues.errors import NotFound
 from queues.events import Event, EventKind
@@ -82,7 +82,8 @@ class JobPage:
             return Update()
         self._note(news.events)
         grown = self._read()
-        return self._changes(grown)
+        with masking.within(self.ref.queue):
+            return self._changes(grown)
 
     def _note(self, events: Sequence[Event]) -> None:
         self._unfed = [*self._unfed, *entries_of(events)][-UNFED:]

@@ -14,7 +14,7 @@ from dashboard import feed
 from dashboard.live import queue_parts
 from dashboard.live.parts import job_key
 from dashboard.live.update import Update
-from queues import attention, followed, notables, readings
+from queues import attention, followed, masking, notables, readings
 from queues.events import Event, EventKind
 from queues.history import History
 from queues.live import News, Pulse, QueueNews, RowNews, Seen, Standing
@@ -91,6 +91,10 @@ class QueuePage:
         """Draw a batch. News of other kinds change nothing on this page."""
         if not isinstance(news, QueueNews):
             return Update()
+        with masking.within(self.ref):
+            return self._update(news)
+
+    def _update(self, news: QueueNews) -> Update:
         now = self._clock()
         seen = [*news.events, *self._learn(now)]
         self._window.add(now, len(news.events), news.total)

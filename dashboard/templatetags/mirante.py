@@ -15,10 +15,10 @@ from django.utils.translation import gettext
 
 from dashboard import access, words
 from dashboard.charts import bar
+from queues import masking
 from queues.names import visible
 from queues.payload import Shown, Token
 from queues.quantities import UNKNOWN, duration, instant, now_ms, number, size, units
-from queues.redaction import masked
 from queues.registry import backend
 from queues.timeline import Stretch
 from queues.types import Capability, Counts, Delay, JobRow, QueueInfo, State
@@ -41,7 +41,7 @@ for _name, _write in (("number", number), ("bytes", size), ("duration", duration
 for _name, _filter in (
     ("shown", words.shown),
     ("cut", words.cut),
-    ("masked", masked),
+    ("masked", masking.hidden_here),
     ("marks", words.marks),
     ("key", words.key),
 ):

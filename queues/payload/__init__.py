@@ -1,7 +1,7 @@
 """Stored bodies made fit to show: laid out where they are JSON, secrets masked, oddities marked.
 
 Everything here takes hostile bytes, never raises for them, and costs time and memory linear in the
-capped body (about 0.1 s for 256 KB of ordinary JSON).
+capped body (about 0.1 s for 256 KB of ordinary JSON). Where no rules are given, those `in_force` hide.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from queues import masking
 from queues.ansi import strip_ansi
 from queues.names import show_controls, show_controls_in_json, show_letters_in_json
 from queues.payload.layout import Layout, Piece, Token
 from queues.payload.room import fit, level, weight
 from queues.payload.scan import Malformed
-from queues.redaction import DEFAULT, Rules, is_secret_key, mask_label, mask_text, masked
+from queues.redaction import Rules, is_secret_key, mask_label, mask_text, masked
 from queues.text import decoded
 from queues.types import Body, Mark, Text
 
@@ -51,7 +52,7 @@ class Shown:
         return "".join(token.text for token in self.tokens)
 
 
-def show(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Shown:
+def show(body: Body, rules: Rules | None = None, *, limit: int | None = None) -> Shown:
     """`body` laid out with two spaces a level when it is JSON, else as the text it is, marked MALFORMED.
 
     Numbers, keys and strings are the text that was stored, in its order, duplicates included, but for letters
@@ -61,6 +62,7 @@ def show(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Sho
     """
     if body.size and not body.raw:
         return Shown((), (), body.size, 0, plain=True)
+    rules = masking.in_force() if rules is None else rules
     body = _beginning(body, limit)
     text, marks = _decode(body)
     layout = Layout(_readable(text), cut=body.cut, rules=rules)
@@ -80,11 +82,12 @@ def _readable(text: str) -> str:
     return show_controls_in_json(show_letters_in_json(text))
 
 
-def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAULT) -> Text:
+def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules | None = None) -> Text:
     """`body` on one line of at most `limit` characters, secrets masked; it reads the first 4 KB at most.
 
     `key` is the name under which the body is stored: when it names a secret, all of the body is hidden.
     """
+    rules = masking.in_force() if rules is None else rules
     if body.raw and is_secret_key(key, rules):
         return Text(mask_label(body.size), body.size, (Mark.MASKED,))
     part = Body(body.raw[:SUMMARY_READS], body.size)
@@ -102,21 +105,22 @@ def summary(body: Body, limit: int = 120, *, key: str = "", rules: Rules = DEFAU
     return Text(line, body.size, marks)
 
 
-def plain_text(body: Body, rules: Rules = DEFAULT, *, limit: int | None = None) -> Text:
+def plain_text(body: Body, rules: Rules | None = None, *, limit: int | None = None) -> Text:
     """Free text (an error) with its line breaks: ANSI codes stripped, secrets masked, controls visible.
 
     With `limit` no more than so many bytes of the body are read, and no more are sent with a page.
     """
     body = _beginning(body, limit)
     text, marks = _decode(body)
+    rules = masking.in_force() if rules is None else rules
     plain, hidden = mask_text(strip_ansi(text), rules, cut=body.cut)
     made = Text(show_controls(plain), body.size, marks + ((Mark.MASKED,) if hidden else ()))
     return made if limit is None else cut(made, limit)
 
 
-def fitted(text: Text, limit: int, rules: Rules = DEFAULT) -> Text:
+def fitted(text: Text, limit: int, rules: Rules | None = None) -> Text:
     """`text` (a log line) without colour codes and secrets, at most `limit` bytes of a page. Never raises."""
-    return cut(masked(cut(text, limit), rules), limit)
+    return cut(masked(cut(text, limit), masking.in_force() if rules is None else rules), limit)
 
 
 def cut(text: Text, limit: int) -> Text:

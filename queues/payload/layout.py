@@ -6,9 +6,10 @@ import json
 import re
 from typing import NamedTuple
 
+from queues import cards, masking
 from queues.jsonload import MAX_DEPTH
 from queues.payload.scan import scan
-from queues.redaction import DEFAULT, MASK, Rules, is_secret_key, mask_label, mask_text
+from queues.redaction import MASK, Rules, is_secret_key, mask_label, mask_text
 
 LINE = 72  # columns that a container of plain values may take to stand on one line
 LAYOUT_ROOM = 128 * 1024  # characters of line breaks and indents; a hostile document would make 50 MB of them
@@ -49,13 +50,13 @@ _COMMA: Piece = ("", ",", "")
 class Layout:
     """Lays out one document. Use once: `pieces()`, then read `hidden`, `deep` and `odd_numbers`."""
 
-    def __init__(self, text: str, *, cut: bool, flat: bool = False, rules: Rules = DEFAULT) -> None:
+    def __init__(self, text: str, *, cut: bool, flat: bool = False, rules: Rules | None = None) -> None:
         self.hidden = 0
         self.deep = False
         self.odd_numbers = False  # NaN or Infinity
         self._text = text
         self._cut = cut
-        self._rules = rules
+        self._rules = masking.in_force() if rules is None else rules
         self._flat = flat
         self._room = 0 if flat else LAYOUT_ROOM
         self._known: dict[str, str | None] = {}  # quoted key -> its rule
@@ -152,6 +153,8 @@ class Layout:
         else:
             if text[-1] == "N" or text[-1] == "y":
                 self.odd_numbers = True
+            if rule is None and _is_card(text, whole):
+                rule = cards.RULE
             if rule is None:
                 return ("num" if text[0] in _NUMBER_STARTS else "", text, "")
             length = len(text)
@@ -167,6 +170,13 @@ class Layout:
             return ("s", text, "")
         self.hidden += hidden
         return ("s", '"' + masked, "")
+
+
+def _is_card(number: str, whole: bool) -> bool:
+    """Whether a number in a document can be that of a card, or the beginning of one."""
+    if not 8 <= len(number) <= 19 or not number.isdigit():
+        return False
+    return cards.is_card(number) if whole else number[0] in "23456"
 
 
 def _decoded(quoted: str) -> str:

@@ -94,7 +94,18 @@ def test_rules_are_an_argument_so_that_they_can_be_changed() -> None:
         ("x \\u0022token\\u0022:\\u0022abc\\u0022", f'x "token":"{MASK}"'),
         ("declined card 4111 1111 1111 1111 again", f"declined card {MASK} again"),
         ("got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln!", f"got {MASK}!"),
+        ("number 4111111111111111 alone", f"number {MASK} alone"),
+        ("ref=5555 5555 5555 4444;", f"ref={MASK};"),
+        ("paid 3782-822463-10005.", f"paid {MASK}."),
+        ("6011111111111117", MASK),
+        ("4111+1111+1111+1111&x=1", f"{MASK}&x=1"),
+        ("4111111111111111|12|2027|123 bob", f"{MASK} bob"),
+        ("4111 1111 1111 1111 123 bob", f"{MASK} bob"),
+        ("line\\n4222222222222\\n", f"line\\n{MASK}\\n"),
+        ("her CVV 123 was wrong", f"her CVV {MASK} was wrong"),
+        ("cvc2 (1234)", f"cvc2 ({MASK})"),
         ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", None),
+        ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nabc\n-----END PGP PRIVATE KEY BLOCK-----", None),
         ("{ name: 'password', value: 'abc' }", f"{{ name: 'password', value: '{MASK}' }}"),
         ('["Set-Cookie", "abc", "Host", "x"]', f'["Set-Cookie", "{MASK}", "Host", "x"]'),
         ("token: 'abc and then it was cut", f"token: '{MASK}"),
@@ -131,7 +142,12 @@ def test_secrets_in_free_text_are_masked(text: str, shown: str | None) -> None:
         "token: null, password: undefined, secret: ''",
         "bearer token missing",
         "order 4111111111111112 of card holder",  # fails the check digit
-        "number 4111111111111111 alone is an id",
+        "number 4111111111111112 alone is an id",
+        "1733011200000 1733011200000000 1733011200000000004",  # times: they begin with 1
+        "0.4111111111111111 of 4111111111111111.5",
+        "9111111111111111 and 4111 1111 11111111",  # of no issuer, in no grouping
+        "9f4111111111111111a",
+        "cvv is missing",
         "2026-11-30T13:57:04Z GET /a/b: 200",
         "\\u00e9 and \\u0041",
         "mysql -u root",
@@ -146,12 +162,35 @@ def test_text_without_a_secret_comes_back_unchanged(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["https://u:QXZ", "redis://:Q/X", "sent Bearer QX", "got eyJQX", "card 4111 1111 11", "token: 'QX", "x --pin QX"],
+    [
+        *(
+            "https://u:QXZ",
+            "redis://:Q/X",
+            "sent Bearer QX",
+            "got eyJQX",
+            "card 4111 1111 11",
+            "token: 'QX",
+            "x --pin QX",
+        ),
+        *("paid by 41111111", "4111 1111 111"),
+    ],
 )
 def test_the_end_of_a_cut_text_is_masked_where_a_secret_may_begin(text: str) -> None:
     masked, hidden = mask_text(text, cut=True)
     assert hidden == 1
     assert not set("QXZ1") & set(masked)
+
+
+def test_accents_of_a_key_and_of_a_pattern_do_not_matter() -> None:
+    rules = Rules(("*cartao*", "senal"))
+    assert is_secret_key("númeroDoCartão", rules) == "*cartao*"
+    assert mask_text("cartão=9 señal: 8 card=7", rules) == (f"cartão={MASK} señal: {MASK} card=7", 2)
+
+
+@pytest.mark.parametrize("digits", ["4111111111111111", "5105105105105100", "378282246310005", "30569309025904"])
+def test_of_numbers_like_a_card_only_those_with_the_right_check_digit_are_hidden(digits: str) -> None:
+    others = [digits[:-1] + str(digit) for digit in range(10)]
+    assert [number for number in others if mask_text(f"a {number} b")[1]] == [digits]
 
 
 @given(SECRET, st.integers(0, 3), st.sampled_from(["token", "userPassword", "set-cookie", "api_key"]))
@@ -208,6 +247,10 @@ HOSTILE = {
     "private keys": "-----BEGIN PRIVATE KEY-----" * (SIZE // 27),
     "cards": "card 4" * (SIZE // 6),
     "card digits": "card " + "4 " * (SIZE // 2),
+    "digits": "4" * SIZE,
+    "card numbers": "4111 1111 1111 1111 " * (SIZE // 20),
+    "groups": "4111 " * (SIZE // 5),
+    "codes": "cvv " * (SIZE // 4),
     "escapes": "\\u0061" * (SIZE // 6),
     "names": "name:'a'," * (SIZE // 9),
     "headers": "cookie'," + " " * SIZE + "cookie'," * (SIZE // 8),
