@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from queues.actions import Action, Clock, Members, NewJob, Result, Step, Stored, Target
+from queues.actions import Action, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
 from queues.events import Event, EventKind, Glance, Position
 from queues.types import (
     Capability,
@@ -172,6 +172,10 @@ class Actions(Protocol):
     ReadOnly where the server takes no writes from us.
     """
 
+    @property
+    def commands_sent(self) -> int:
+        """How many commands this process has sent for acting so far."""
+
     def unable(self, queue: QueueRef) -> Mapping[Action, str]:
         """What cannot be done to this queue or its jobs, each with a sentence why. One short call."""
 
@@ -189,8 +193,14 @@ class Actions(Protocol):
     def stored(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, Stored]:
         """Exact copies of jobs, as long as all together hold no more than `most` bytes; others are left out."""
 
-    def retry(self, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool) -> Sequence[Result]:
-        """Failed or completed jobs back to where they wait, by their priority; `reset` forgets their attempts."""
+    def retry(
+        self, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool, twins: bool = False
+    ) -> Sequence[Result]:
+        """Failed or completed jobs back to where they wait, by their priority; `reset` forgets their attempts.
+
+        Without `twins`, a job whose deduplication id is held by another that has not ended is `UNSUPPORTED`; `made`
+        then tells the holder's id. What becomes of a parent that no longer waits stands in `why`.
+        """
 
     def promote(self, queue: QueueRef, targets: Sequence[Target]) -> Sequence[Result]:
         """Delayed jobs to where they wait, by their priority. A scheduler's next run stays."""
@@ -227,6 +237,9 @@ class Actions(Protocol):
 
     def requeue(self, queue: QueueRef, targets: Sequence[Target]) -> Sequence[Result]:
         """Active jobs whose lock is gone, back to where they wait."""
+
+    def deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Deduplication | None:
+        """Which job holds a deduplication id, and where that is; None when nobody does. Reads only, one call."""
 
     def release_deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Result:
         """Forget which job holds a deduplication id, where that job is gone or has ended."""

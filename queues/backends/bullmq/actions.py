@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from queues.actions import Action, Clock, Members, NewJob, Result, Step, Stored, Target
+from queues.actions import Action, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
 from queues.backends.bullmq import additions, copies, moves, removals, steering, sweeps
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.writer import Writer
@@ -38,8 +38,10 @@ class BullMQActions:
     def stored(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, Stored]:
         return copies.stored(self._writer, queue, ids, most=most)
 
-    def retry(self, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool) -> Sequence[Result]:
-        return moves.retry(self._writer, queue, targets, state=state, reset=reset)
+    def retry(
+        self, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool, twins: bool = False
+    ) -> Sequence[Result]:
+        return moves.retry(self._writer, queue, targets, state=state, reset=reset, twins=twins)
 
     def promote(self, queue: QueueRef, targets: Sequence[Target]) -> Sequence[Result]:
         return moves.promote(self._writer, queue, targets)
@@ -84,6 +86,9 @@ class BullMQActions:
 
     def trim_events(self, queue: QueueRef, *, keep: int) -> Step:
         return sweeps.trim_events(self._writer, queue, keep=keep)
+
+    def deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Deduplication | None:
+        return steering.deduplication(self._writer, queue, deduplication_id)
 
     def release_deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Result:
         return steering.release_deduplication(self._writer, queue, deduplication_id)

@@ -58,19 +58,20 @@ class Connection:
             raise refused(reply, command, source=self.source, address=self.address)
         return reply
 
-    def run(self, commands: Sequence[Command], *, tolerant: bool = False) -> list[Reply]:
+    def run(self, commands: Sequence[Command], *, tolerant: bool = False, reading: bool = False) -> list[Reply]:
         """Many commands in one pipeline, with a reply for each.
 
         A key of the wrong type costs its own command only: the error stands in its place. Any other
         refusal is raised, unless `tolerant`. Raises Unreachable when the server does not answer, or says
-        that it cannot answer anything now.
+        that it cannot answer anything now. `reading`: the commands change nothing, whatever `once` says of others.
         """
         if not commands:
             return []
-        replies = self._exchange(commands, _read)
+        once = self._once and not reading
+        replies = self._exchange(commands, _read, once=once)
         unseen = [number for number, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
         if unseen:
-            again = self._exchange([with_text(commands[number]) for number in unseen], _read)
+            again = self._exchange([with_text(commands[number]) for number in unseen], _read, once=once)
             for number, reply in zip(unseen, again, strict=True):
                 replies[number] = reply
         for command, reply in zip(commands, replies, strict=True):
@@ -85,7 +86,7 @@ class Connection:
 
         It travels whole, but takes no memory here.
         """
-        [reply] = self._exchange([command], partial(read_head, most=most))
+        [reply] = self._exchange([command], partial(read_head, most=most), once=False)
         if isinstance(reply, ResponseError) and not _wrong_type(reply):
             raise refused(reply, command, source=self.source, address=self.address)
         if not isinstance(reply, list):
@@ -97,9 +98,11 @@ class Connection:
         """Close all connections; the next call opens new ones."""
         self._pool.disconnect()
 
-    def _exchange(self, commands: Sequence[Command], read: Callable[[AbstractConnection], Reply]) -> list[Reply]:
+    def _exchange(
+        self, commands: Sequence[Command], read: Callable[[AbstractConnection], Reply], *, once: bool
+    ) -> list[Reply]:
         connecting = True
-        for last in (self._once, True):
+        for last in (once, True):
             try:
                 # The pool looks whether the other side has closed it, so what is stale is seldom found out by sending.
                 link = cast(AbstractConnection, self._pool.get_connection())
@@ -108,7 +111,7 @@ class Connection:
             except (RedisError, OSError) as error:
                 if connecting or last or type(error) is not LostConnection:
                     told = unreachable(error, source=self.source, address=self.address, connecting=connecting)
-                    raise (unsure(told) if self._once and not connecting else told) from error
+                    raise (unsure(told) if once and not connecting else told) from error
         raise AssertionError("unreachable")
 
     def _talk(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 
 from django.utils.translation import gettext as _
@@ -23,6 +24,9 @@ from redis.exceptions import TimeoutError as TookTooLong
 from queues.backends.bullmq.replies import Command
 from queues.errors import NotPermitted, OutOfMemory, QueueError, ReadOnly, Unreachable, Unsupported, Unsure
 
+# What a script met, as servers and their versions put it.
+_IN_SCRIPT = re.compile(r"(?:^|[-: ])(NOPERM|READONLY|OOM|MISCONF|NOREPLICAS) ")
+_NO_RIGHT = ("acl failure in script", "can't run this command", "has no permissions")
 _CLUSTER = ("MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN", "TRYAGAIN")
 
 
@@ -40,13 +44,17 @@ def unsure(error: Unreachable) -> Unsure:
 
 def refused(error: ResponseError, command: Command, *, source: str, address: str) -> QueueError:
     """An error that the server gave in answer to a command."""
-    word, code = spelled(command), error.status_code or str(error).partition(" ")[0]
+    word, code = spelled(command), _code(error)
     if isinstance(error, MasterDownError) or code in ("MASTERDOWN", "BUSY", "LOADING"):
         return unreachable(error, source=source, address=address, connecting=False)
     if isinstance(error, NoPermissionError) or code == "NOPERM":
         return NotPermitted(_("%(address)s does not permit %(command)s to our user.") % _named(address, word))
     if code == "READONLY":
         return ReadOnly(_("%(address)s is a replica: it takes no writes.") % {"address": address})
+    if code == "MISCONF":
+        return ReadOnly(_("%(address)s takes no writes: it cannot save its data to disk.") % {"address": address})
+    if code == "NOREPLICAS":
+        return ReadOnly(_("%(address)s takes no writes: too few replicas follow it.") % {"address": address})
     if isinstance(error, OutOfMemoryError) or code == "OOM":
         return OutOfMemory(_("%(address)s is out of memory and refused %(command)s.") % _named(address, word))
     if isinstance(error, MovedError | ClusterError) or code in _CLUSTER:
@@ -54,6 +62,16 @@ def refused(error: ResponseError, command: Command, *, source: str, address: str
     if "unknown command" in str(error).lower():
         return Unsupported(_("%(address)s does not know %(command)s.") % _named(address, word))
     return Unsupported(_("%(address)s refused %(command)s: %(code)s") % {**_named(address, word), "code": code[:40]})
+
+
+def _code(error: ResponseError) -> str:
+    """The word with which an error begins; also that of a command inside a script, which some servers wrap."""
+    said = str(error)
+    code = error.status_code or said.partition(" ")[0]
+    if any(words in said.lower() for words in _NO_RIGHT):
+        return "NOPERM"
+    wrapped = _IN_SCRIPT.search(said) if code not in ("NOPERM", "READONLY", "OOM") else None
+    return wrapped[1] if wrapped else code
 
 
 def cluster_text(address: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,8 @@ from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.faults import refused
 from queues.backends.bullmq.keys import META, key
 from queues.backends.bullmq.pace import Pace
-from queues.backends.bullmq.replies import Part, Reply, array, blob, integer
+from queues.backends.bullmq.replies import Command, Part, Reply, array, blob, integer
+from queues.backends.bullmq.rights import Rights
 from queues.backends.bullmq.scripts import script
 from queues.errors import LimitExceeded, QueueError, Unsure
 from queues.types import QueueRef, State
@@ -26,7 +28,11 @@ class Writer:
     """Sends scripts to one server. `connection` must be one that sends nothing twice (`once`)."""
 
     connection: Connection
+    rights: Rights = field(init=False)
     _paces: dict[str, Pace] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rights = Rights(self.connection)
 
     def batch(
         self,
@@ -64,12 +70,27 @@ class Writer:
         return results
 
     def timed(self, name: str, queue: QueueRef, *arguments: Part) -> tuple[Reply, float]:
-        """One call of `lua/actions/<name>.lua`: its reply, and how many ms it held the server, by its own clock."""
+        """One call of `lua/actions/<name>.lua`: its reply, and how many ms it held the server, by its own clock.
+
+        ReadOnly before anything is sent, where the server would refuse it half-way.
+        """
+        self.rights.ensure(queue)
         call = script(f"actions/{name}").call([key(queue, META)], *arguments)
-        before, reply, after = self.connection.run([("TIME",), call, ("TIME",)])
-        if isinstance(reply, ResponseError):  # a key of another type than BullMQ's, which `run` lets pass
+        began = time.monotonic()
+        before, reply, after = self.connection.run([("TIME",), call, ("TIME",)], tolerant=True)
+        if isinstance(before, ResponseError) or isinstance(after, ResponseError):  # users may be forbidden to ask
+            return self._told(call, reply), (time.monotonic() - began) * 1000
+        return self._told(call, reply), _ms(after) - _ms(before)
+
+    def asked(self, name: str, queue: QueueRef, *arguments: Part) -> Reply:
+        """One call of a script that only reads: it may be sent again, and needs no right to write."""
+        call = script(f"actions/{name}").call([key(queue, META)], *arguments)
+        return self._told(call, self.connection.run([call], reading=True)[0])
+
+    def _told(self, call: Command, reply: Reply) -> Reply:
+        if isinstance(reply, ResponseError):
             raise refused(reply, call, source=self.connection.source, address=self.connection.address)
-        return reply, _ms(after) - _ms(before)
+        return reply
 
     def pace(self, name: str) -> Pace:
         """How many jobs a step of this script takes."""

@@ -1,0 +1,11 @@
+-- What a call has made, kept for a day under the token of that call: the same call again makes nothing.
+-- `<queue>:mirante:<token>`: tokens hold no colon, and so no job of BullMQ can have such a key.
+local RECEIPT_MS = 86400000
+
+local function receipt_of(token)
+  return call("GET", base .. "mirante:" .. token)
+end
+
+local function leave_receipt(token, made)
+  call("SET", base .. "mirante:" .. token, made, "PX", RECEIPT_MS)
+end
