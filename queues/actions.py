@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from queues.types import State
+from queues.types import JobRef, State
 
+BELOW = 1_000  # jobs of one tree that can go together
 BATCH = 1_000  # targets of one call; scripts take fewer when these are slow
 
 
@@ -133,6 +134,15 @@ class NewJob:
     data: bytes  # any JSON value
     opts: bytes = b"{}"
     id: bytes = b""  # empty: the next number
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A job that hangs below another in a flow, in whichever queue."""
+
+    job: JobRef
+    ended: bool  # what waits for it was told of its end
+    locked: bool  # a worker holds it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from queues.actions import Action, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
+from queues.actions import Action, Below, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
 from queues.events import Event, EventKind, Glance, Position
 from queues.types import (
     Capability,
@@ -222,6 +222,9 @@ class Actions(Protocol):
         With `children` all that hangs below them in this and other queues goes too, or nothing where a worker holds
         one of those; without it, a job that waits for children stays. A parent that waited for a removed one goes on.
         """
+
+    def below(self, job: JobRef) -> Sequence[Below]:
+        """All that would go with the job, if removed with what hangs below it; LimitExceeded beyond `actions.BELOW`."""
 
     def remove_children(self, job: JobRef) -> Result:
         """The children of a job that have not been worked on; `removed` tells how many. The job then goes on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from queues.actions import Action, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
+from queues.actions import Action, Below, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
 from queues.backends.bullmq import additions, copies, moves, removals, steering, sweeps
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.writer import Writer
@@ -71,6 +71,9 @@ class BullMQActions:
         self, queue: QueueRef, targets: Sequence[Target], *, state: State | None, children: bool
     ) -> Sequence[Result]:
         return removals.remove(self._writer, queue, targets, state=state, children=children)
+
+    def below(self, job: JobRef) -> Sequence[Below]:
+        return copies.below(self._writer, job)
 
     def remove_children(self, job: JobRef) -> Result:
         return removals.remove_children(self._writer, job)

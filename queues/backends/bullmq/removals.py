@@ -2,18 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from queues.actions import Result, Target
-from queues.backends.bullmq.writer import Writer
+from django.utils.translation import gettext as _
+
+from queues.actions import BATCH, BELOW, Outcome, Result, Target
+from queues.backends.bullmq import places
+from queues.backends.bullmq.replies import Reply, array, blob, integer
+from queues.backends.bullmq.writer import STATES, Writer, result
+from queues.errors import LimitExceeded, QueueError, Unsure
+from queues.text import text
 from queues.types import JobRef, QueueRef, State
+
+LONG = 5_000  # entries of lists that a script looks through for each job; those of longer ones are found beforehand
+AT_ONCE = 250  # jobs of a long list in one script: one pass takes them all out, so few of them would not be quicker
+ROUNDS = 4  # how often jobs are looked for whose place has moved; then a script looks through the list
+AGAIN = b"again"
+_IN_LISTS = (None, State.WAITING)
+_WALK, _CHILDREN = b"0", 100
 
 
 def remove(
     writer: Writer, queue: QueueRef, targets: Sequence[Target], *, state: State | None, children: bool
 ) -> list[Result]:
-    raise NotImplementedError
+    """See `queues.backend.Actions.remove`.
+
+    What stands in lists of 5,000 and more is looked for beforehand by plain reads, 10,000 entries each; 250 jobs
+    then cost one pass over the list, from its nearer end (about 8 ms in the middle of a million). A tree is one script:
+    each of its jobs that waits costs a look through its list.
+    """
+    wanted = state.value if state else ""
+    if len(targets) > BATCH:
+        raise LimitExceeded(_("At most %(limit)d jobs can be removed at once.") % {"limit": BATCH})
+    if children:
+        return writer.batch("remove_tree", queue, targets, wanted, read=_tree_result)
+    if state not in _IN_LISTS or places.waiting(writer.connection, queue) <= LONG:
+        return _Removal(writer, queue, wanted).of(targets, {}, b"")
+    return _from_long_lists(_Removal(writer, queue, wanted), targets, known=state is not None)
 
 
 def remove_children(writer: Writer, job: JobRef) -> Result:
-    raise NotImplementedError
+    """See `queues.backend.Actions.remove_children`. A script for every 100 children or so."""
+    walk, went, dead, stays = _WALK, 0, 0, b""
+    while True:
+        reply, _ms = writer.timed("remove_children", job.queue, job.id, walk, _CHILDREN)
+        if isinstance(reply, bytes):
+            why = _("BullMQ 4 cannot do this.") if reply == b"unsupported" else ""
+            return Result(job.id, Outcome(reply.decode()), why=why)
+        at, some, gone, kept = array(reply, 4)
+        walk, went, dead = blob(at) or _WALK, went + (integer(some) or 0), dead + (integer(gone) or 0)
+        stays = blob(kept) or stays
+        if walk == _WALK:
+            return _children_result(job, went, dead, stays)
+
+
+def _children_result(job: JobRef, went: int, dead: int, stays: bytes) -> Result:
+    why = ""
+    if stays:
+        why = _("“%(child)s” stays: it has ended, or a worker holds it or a job below it.") % {"child": _shown(stays)}
+    elif not went and not dead:
+        why = _("It waits for no children.")
+    return Result(job.id, Outcome.DONE if went or dead else Outcome.ALREADY, why=why, removed=went)
+
+
+class _Removal:
+    """The script for jobs of one queue, called for as many at a time as their lists permit."""
+
+    def __init__(self, writer: Writer, queue: QueueRef, wanted: str) -> None:
+        self.writer, self.queue, self.wanted = writer, queue, wanted
+        self.results: list[Result] = []  # for what has been answered so far, where the rest is lost
+
+    def of(self, targets: Sequence[Target], hints: Mapping[bytes, bytes], otherwise: bytes) -> list[Result]:
+        """A result for each; `hints` = where it is in a list, `otherwise` = what is said of those without."""
+        pace, found, at = self.writer.pace("remove"), [], 0
+        while at < len(targets):
+            size = AT_ONCE if hints or otherwise else pace.size
+            part = targets[at : at + size]
+            flat = [piece for one in part for piece in (one.id, one.seen, hints.get(one.id, otherwise))]
+            reply, ms = self._send(flat)
+            if not (hints or otherwise):
+                pace.took(len(part), ms)
+            answers = [_result(one, told) for one, told in zip(part, array(reply, len(part)), strict=True)]
+            self.results += [answer for answer in answers if answer.why != _AGAIN]
+            found += answers
+            at += len(part)
+        return found
+
+    def _send(self, flat: Sequence[bytes]) -> tuple[Reply, float]:
+        try:
+            return self.writer.timed("remove", self.queue, self.wanted, *flat)
+        except QueueError as error:
+            if not self.results and not isinstance(error, Unsure):
+                raise
+            source = self.writer.connection.source
+            raise Unsure(str(error), source=source, results=self.results) from error
+
+
+_AGAIN = "again"
+
+
+def _result(target: Target, told: Reply) -> Result:
+    if array(told)[0] == AGAIN:
+        return Result(target.id, Outcome.GONE, why=_AGAIN)
+    return result(target, told)
+
+
+def _from_long_lists(removal: _Removal, targets: Sequence[Target], *, known: bool) -> list[Result]:
+    """The same where a look through the lists for each job would hold the server for long."""
+    answers: dict[int, Result] = {}
+    left = list(range(len(targets)))
+    for round_ in range(ROUNDS + 1):
+        asked = [targets[number] for number in left]
+        if round_ == 0 and not known:
+            hints, otherwise = {}, b"?"
+        elif round_ < ROUNDS:
+            hints = places.locate(removal.writer.connection, removal.queue, {target.id for target in asked})
+            otherwise = b"-"
+        else:
+            hints, otherwise = {}, b""
+        told = removal.of(asked, hints, otherwise)
+        answers |= dict(zip(left, told, strict=True))
+        left = [number for number, answer in zip(left, told, strict=True) if answer.why == _AGAIN]
+        if not left:
+            break
+    return [answers[number] for number in range(len(targets))]
+
+
+def _tree_result(target: Target, told: Reply) -> Result:
+    outcome, detail, went, which = array(told, 4)
+    kind, below = Outcome((blob(outcome) or b"").decode()), blob(which) or b""
+    return Result(
+        target.id,
+        kind,
+        state=None if below else STATES.get((blob(detail) or b"").decode("ascii", errors="replace")),
+        lock_ms=integer(detail) if kind is Outcome.LOCKED else None,
+        why=_why(kind, below),
+        removed=integer(went) or 0,
+    )
+
+
+def _why(kind: Outcome, below: bytes) -> str:
+    if kind is Outcome.UNSUPPORTED:
+        return _("More than %(limit)d jobs hang below it: remove some of those first.") % {"limit": BELOW}
+    said = {
+        Outcome.LOCKED: _("“%(job)s” below it is held by a worker; nothing was removed."),
+        Outcome.WRONG_STATE: _("“%(job)s” below it is active without a worker; nothing was removed."),
+        Outcome.SCHEDULED: _("“%(job)s” below it is the next run of a scheduler; nothing was removed."),
+    }
+    return said[kind] % {"job": _shown(below)} if below and kind in said else ""
+
+
+def _shown(job_key: bytes) -> str:
+    return str(text(job_key, size=len(job_key), cap=200))

@@ -1,0 +1,71 @@
+-- needs: queue, where, parents, removing
+-- A step of removing a paused queue. ARGV: "1" to go on although jobs are active, how many jobs to take. Stateless: each
+-- step takes what is there, the queue's own keys last of all, so what was begun stays paused and goes on at any time.
+-- Back: how many jobs went, and "more" or "ended"; or nothing gone, and why not: "open" (not paused) or "active".
+if major_of(base) == 4 then return "unsupported" end
+local force, size = ARGV[1] == "1", tonumber(ARGV[2])
+local OWN = { "events", "id", "pc", "marker", "meta", "limiter", "stalled", "stalled-check", "delay", "priority",
+  "metrics:completed", "metrics:completed:data", "metrics:failed", "metrics:failed:data" }
+
+-- Everything of one job, who ever holds it; parents in this queue go as well, those in others are told.
+local function erase(id)
+  if not has_hash(base, id) then return end
+  local fields = call("HMGET", base .. id, "parentKey", "deid")
+  local parent = fields[1]
+  forget(base, id, parent and string.sub(parent, 1, #base) ~= base)
+  unlinked[#unlinked + 1] = base .. id .. ":lock"
+  if fields[2] then
+    unlinked[#unlinked + 1], unlinked[#unlinked + 2] = base .. "de:" .. fields[2], base .. "dn:" .. fields[2]
+  end
+end
+
+local function take_list(name)
+  local ids = call("LRANGE", base .. name, -size, -1)
+  if #ids > 0 then call("LTRIM", base .. name, 0, -#ids - 1) end
+  return ids
+end
+
+local function take_set(name)
+  local ids = call("ZRANGE", base .. name, 0, size - 1)
+  for first = 1, #ids, 5000 do call("ZREM", base .. name, unpack(ids, first, math.min(first + 4999, #ids))) end
+  return ids
+end
+
+-- The next run of a scheduler goes by its name too, wherever it stands.
+local function take_schedulers()
+  local found = call("ZRANGE", base .. "repeat", 0, size - 1, "WITHSCORES")
+  for i = 1, #found, 2 do
+    erase("repeat:" .. found[i] .. ":" .. found[i + 1])
+    unlinked[#unlinked + 1] = base .. "repeat:" .. found[i]
+    call("ZREM", base .. "repeat", found[i])
+  end
+  return #found / 2
+end
+
+local function step()
+  for _, name in ipairs({ "active", "wait", "paused", unpack(SETS) }) do
+    local of_list = name == "active" or name == "wait" or name == "paused"
+    local ids = of_list and take_list(name) or not of_list and take_set(name) or {}
+    for _, id in ipairs(ids) do erase(id) end
+    settle()
+    if #ids > 0 then return #ids, "more" end
+  end
+  if take_schedulers() > 0 then
+    settle()
+    return 0, "more"
+  end
+  for _, name in ipairs(OWN) do unlinked[#unlinked + 1] = base .. name end
+  settle()
+  return 0, "ended"
+end
+
+if call("EXISTS", base .. "meta") == 0 then
+  local others = 0
+  for _, name in ipairs({ "active", "wait", "paused", "repeat", "events", unpack(SETS) }) do
+    others = others + call("EXISTS", base .. name)
+  end
+  if others == 0 then return { 0, "ended" } end
+end
+if not is_paused(base) then return { 0, "open" } end
+if not force and call("LLEN", base .. "active") > 0 then return { 0, "active" } end
+return { step() }

@@ -1,0 +1,69 @@
+-- needs: queue, where, parents, removing
+-- Jobs that go, each alone. ARGV: the state they must be in ("" = any), then for each its id, what was seen of it
+-- ("" = whichever stay), and where in a list: "" = look for it, "-" = in none, "?" = not looked for yet (then the
+-- outcome is "again" where no set holds it), else `w` or `p` for wait and paused and how far from the tail it was
+-- ("again" where it is not near there). Back: for each an outcome and a detail.
+local wanted = ARGV[1]
+local results, known, drift = {}, {}, {}
+local LISTS = { w = "wait", p = "paused" }
+
+-- The index of an id that was `distance` entries from the tail; others' moves since then are learnt on the way.
+local function near(list, id, distance)
+  local length = call("LLEN", list)
+  for _, reach in ipairs({ 32, 2000 }) do
+    local middle = length - distance - (drift[list] or 0)
+    local first = math.max(middle - reach, 0)
+    if middle + reach >= 0 then
+      for offset, found in ipairs(call("LRANGE", list, first, middle + reach)) do
+        if found == id then
+          drift[list] = length - (first + offset - 1) - distance
+          return first + offset - 1
+        end
+      end
+    end
+  end
+end
+
+local function place(id, hint)
+  if hint == "" then return place_of(base, id) end
+  for _, name in ipairs(SETS) do
+    local score = call("ZSCORE", base .. name, id)
+    if score then return name, score end
+  end
+  local index = call("LPOS", base .. "active", id)
+  if index then return "active", index end
+  if hint == "-" then
+    -- Only a job that is in no list for certain may lose its hash.
+    if has_hash(base, id) then return place_of(base, id) end
+    return "unknown"
+  end
+  local list = LISTS[string.sub(hint, 1, 1)]
+  index = list and near(base .. list, id, tonumber(string.sub(hint, 2)))
+  if index then return list, index end
+  return "again"
+end
+
+local function removed(id, seen, hint)
+  if known[id] then return { "gone", "" } end
+  local from, at = place(id, hint)
+  if from == "again" then return { "again", "" } end
+  local there, state = has_hash(base, id), state_named(from)
+  if from == "unknown" and not (there and call("HEXISTS", base .. id, "timestamp") == 1) then return { "gone", "" } end
+  if wanted ~= "" and state ~= wanted then return { "wrong-state", state } end
+  if there and seen ~= "" then
+    local now = type(at) == "string" and at or call("HGET", base .. id, "timestamp")
+    if now ~= seen then return { "wrong-state", state } end
+  end
+  local why, detail = kept(base, id, false)
+  if why then return { why, detail } end
+  if there and from == "active" then return { "wrong-state", "active" } end
+  known[id] = true
+  take_from(base, from, id, at)
+  forget(base, id, true)
+  tell(base, "removed", "jobId", id, "prev", from)
+  return { "done", state }
+end
+
+for i = 2, #ARGV, 3 do results[#results + 1] = removed(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+settle()
+return results

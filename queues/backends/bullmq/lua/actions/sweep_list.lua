@@ -1,0 +1,39 @@
+-- needs: queue, where, parents, removing, sweeping
+-- A step over a list, from its tail on. ARGV: the list's name; ms before which jobs must have been made; "1" where
+-- jobs without an age go too; how many to look at; how many at the tail were left by the steps before; then ids behind
+-- which nobody looks (what stood at the head at first).
+-- Back: how many went, how many were looked at, kept (outcome, count, ...), examples, how many are left at the tail
+-- now, 1 at the end.
+if major_of(base) == 4 then return "unsupported" end
+local list, before, all = base .. ARGV[1], tonumber(ARGV[2]), ARGV[3] == "1"
+local size, left = tonumber(ARGV[4]), tonumber(ARGV[5])
+local last = {}
+for i = 6, #ARGV do last[ARGV[i]] = true end
+
+local high = call("LLEN", list) - left - 1
+local low = math.max(high - size + 1, 0)
+local ids = high >= 0 and call("LRANGE", list, low, high) or {}
+local ended, going, stayed = low == 0, {}, 0
+
+for at = #ids, 1, -1 do
+  local id = ids[at]
+  if not is_marker(id) and is_old(base, id, before, all) and may_go(base, id) then
+    going[#going + 1] = at
+  else
+    stayed = stayed + 1
+  end
+  if last[id] then
+    ended = true
+    break
+  end
+end
+
+if left == 0 and stayed == 0 and #going > 0 then
+  call("LTRIM", list, 0, -#going - 1)
+else
+  for _, at in ipairs(going) do cover(list, low + at - 1) end
+end
+for _, at in ipairs(going) do forget(base, ids[at], true) end
+settle()
+if not all and #going > 0 then tell(base, "cleaned", "count", #going) end
+return { #going, #going + stayed, kept_counts(), examples, left + stayed, ended and 1 or 0 }
