@@ -80,10 +80,14 @@ def dedicated(name: str) -> Backend:
     return made
 
 
-def made() -> Sequence[tuple[str, Backend]]:
-    """The backends that this process has used so far, with the names of their sources: one may have several."""
+def made() -> Sequence[tuple[str, Backend | Actions]]:
+    """What this process has used so far to read and to act, with the names of their sources: one may have several."""
     with _lock:
-        return (*((config.name, made) for config, made in _backends.items()), *_dedicated)
+        return (
+            *((config.name, made) for config, made in _backends.items()),
+            *((config.name, made) for config, made in _actions.items()),
+            *_dedicated,
+        )
 
 
 def forget() -> None:

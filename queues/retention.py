@@ -1,14 +1,21 @@
-"""How long what the follower keeps stays: seven days. (Of one queue it keeps 10,000 at most: `follow.store`.)"""
+"""How long what is kept stays: events for seven days (of one queue 10,000 at most: `follow.store`), what was done for
+as long as the settings say, copies of removed jobs until they expire.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Q
+from django.utils import timezone
 
+from queues import undo
+from queues.audit.types import Status
 from queues.history import MINUTE_MS
-from queues.models import Notable
+from queues.models import AuditEntry, Notable
 from queues.passing import in_passing
 from queues.quantities import now_ms
 
@@ -33,6 +40,30 @@ def forget_old_events() -> int:
             if len(found) < BATCH:
                 break
     return deleted
+
+
+def forget_old_entries() -> int:
+    """Delete entries of the audit log that are too old, and copies that have expired, in the same manner.
+
+    What still runs stays.
+    """
+    until = time.monotonic() + LONGEST_S
+    deleted = 0
+    with in_passing():
+        while time.monotonic() < until and (copies := undo.forget_old(BATCH)):
+            deleted += copies
+        while time.monotonic() < until and (found := _old_entries()):
+            AuditEntry.objects.filter(pk__in=found).delete()
+            deleted += len(found)
+    return deleted
+
+
+def _old_entries() -> Sequence[int]:
+    if not settings.MIRANTE_AUDIT_DAYS:
+        return ()
+    before = timezone.now() - timedelta(days=settings.MIRANTE_AUDIT_DAYS)
+    old = AuditEntry.objects.filter(at__lt=before).exclude(status=Status.RUNNING)
+    return list(old.order_by("at").values_list("pk", flat=True)[:BATCH])
 
 
 def _old() -> Sequence[int]:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from queues.actions import Outcome
+from queues.errors import BadInput
 from queues.models import AuditEntry
 from queues.names import decode_part, visible
 from queues.types import State
@@ -83,14 +88,61 @@ def made(entry: AuditEntry) -> str:
 
 def exceptions(entry: AuditEntry) -> Sequence[Exceptional]:
     """The jobs that came to something else, the first 1,000."""
-    raise NotImplementedError
+    return [_exceptional(told) for told in entry.exceptions]
 
 
 def find(filters: Filters, *, older: str = "", newer: str = "", size: int = PAGE_SIZE) -> Page:
     """A page of entries, newest first, without an offset: its cost does not grow with the log. BadInput: odd cursor."""
-    raise NotImplementedError
+    found = _matching(filters)
+    if newer:
+        entries = list(found.filter(pk__gt=_cursor(newer)).order_by("pk")[: size + 1])
+        more = len(entries) > size
+        entries = entries[:size][::-1]
+        return Page(entries, _end(entries, -1), _end(entries, 0) if more else "")
+    if older:
+        found = found.filter(pk__lt=_cursor(older))
+    entries = list(found.order_by("-pk")[: size + 1])
+    more = len(entries) > size
+    entries = entries[:size]
+    return Page(entries, _end(entries, -1) if more else "", _end(entries, 0) if older else "")
 
 
 def each(filters: Filters) -> Iterator[AuditEntry]:
     """All entries, newest first, in queries of 500 each: for exports of any length."""
-    raise NotImplementedError
+    found = _matching(filters).order_by("-pk")
+    chunk = list(found[:EXPORT_CHUNK])
+    while chunk:
+        yield from chunk
+        chunk = list(found.filter(pk__lt=chunk[-1].pk)[:EXPORT_CHUNK])
+
+
+def _matching(filters: Filters) -> QuerySet[AuditEntry]:
+    exact = {name: getattr(filters, name) for name in ("who", "action", "source", "queue", "status")}
+    found = AuditEntry.objects.filter(**{name: value for name, value in exact.items() if value})
+    if filters.since:
+        found = found.filter(at__gte=filters.since)
+    if filters.until:
+        found = found.filter(at__lt=filters.until)
+    return found
+
+
+def _cursor(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise BadInput(_("This link into the log cannot be read."))
+    return int(text)
+
+
+def _end(entries: Sequence[AuditEntry], at: int) -> str:
+    return str(entries[at].pk) if entries else ""
+
+
+def _exceptional(told: Mapping[str, Any]) -> Exceptional:
+    return Exceptional(
+        slug=told["job"],
+        outcome=Outcome(told["outcome"]),
+        state=State(told["state"]) if told.get("state") else None,
+        lock_ms=told.get("lock_ms"),
+        why=told.get("why", ""),
+        by=told.get("by", ""),
+        at=datetime.fromisoformat(told["at"]) if told.get("at") else None,
+    )

@@ -2,46 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from queues.actions import Target
+from queues import undo
+from queues.actions import BATCH, Action, Result, Target
+from queues.audit.clean import line
+from queues.audit.tally import Tally
 from queues.audit.types import Asked
+from queues.backend import Actions
+from queues.errors import BadInput, LimitExceeded
 from queues.models import AuditEntry
-from queues.types import QueueRef, State
+from queues.operations.guard import Begun, act
+from queues.quantities import LAST_MS
+from queues.types import JobRef, QueueRef, State
+
+MOST_PRIORITY = 2_097_152
+REASON = 1_000  # characters
+
+Do = Callable[[Actions, Sequence[Target]], Sequence[Result]]
 
 
-def retry(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool) -> AuditEntry:
-    """Failed or completed jobs, back to where they wait. `reset` forgets their attempts."""
-    raise NotImplementedError
+def retry(
+    asked: Asked, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool, twins: bool = False
+) -> AuditEntry:
+    """Failed or completed jobs, back to where they wait. `reset` forgets their attempts.
+
+    `twins`: also those whose deduplication id another job holds by now.
+    """
+    if state not in (State.FAILED, State.COMPLETED):
+        raise BadInput(f"retry from {state}")
+    return _some(
+        *(asked, Action.RETRY, queue, targets),
+        lambda actions, some: actions.retry(queue, some, state=state, reset=reset, twins=twins),
+        state=state.value,
+        reset=reset,
+        twins=twins,
+    )
 
 
 def promote(asked: Asked, queue: QueueRef, targets: Sequence[Target]) -> AuditEntry:
     """Delayed jobs, at once."""
-    raise NotImplementedError
+    return _some(asked, Action.PROMOTE, queue, targets, lambda actions, some: actions.promote(queue, some))
 
 
 def delay(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> AuditEntry:
     """Delayed jobs, at another moment."""
-    raise NotImplementedError
+    if not 0 <= run_at_ms <= LAST_MS:
+        raise BadInput(f"run at {run_at_ms}")
+    return _some(
+        *(asked, Action.DELAY, queue, targets),
+        lambda actions, some: actions.delay(queue, some, run_at_ms=run_at_ms),
+        run_at_ms=run_at_ms,
+    )
 
 
 def priority(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, priority: int) -> AuditEntry:
     """Jobs that wait or are delayed: another priority, 0 to 2,097,152."""
-    raise NotImplementedError
+    if not 0 <= priority <= MOST_PRIORITY:
+        raise BadInput(f"priority {priority}")
+    return _some(
+        *(asked, Action.PRIORITY, queue, targets),
+        lambda actions, some: actions.priority(queue, some, priority=priority),
+        priority=priority,
+    )
 
 
 def remove(
     asked: Asked, queue: QueueRef, targets: Sequence[Target], *, state: State | None, children: bool
 ) -> AuditEntry:
     """Jobs that no worker holds, with all their keys. Copies are kept for a while where undo is on (`queues.undo`)."""
-    raise NotImplementedError
+
+    def do(actions: Actions, tally: Tally, start: Begun) -> None:
+        with undo.kept_back(start.entry, queue, actions, [target.id for target in targets], state) as settle:
+            results = actions.remove(queue, targets, state=state, children=children)
+            tally.add(results)
+            settle(results)
+
+    told = {"state": state.value if state else None, "children": children}
+    return act(asked, Action.REMOVE, queue, do, jobs=_slugs(queue, targets), parameters=told)
 
 
 def fail(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, reason: str) -> AuditEntry:
     """Active jobs whose lock is gone, to failed. `reason` becomes the job's reason of failure."""
-    raise NotImplementedError
+    if len(reason) > REASON:
+        raise BadInput(f"a reason of more than {REASON} characters")
+    return _some(
+        *(asked, Action.FAIL, queue, targets),
+        lambda actions, some: actions.fail(queue, some, reason=reason),
+        failed_reason=line(reason, REASON),
+    )
 
 
 def requeue(asked: Asked, queue: QueueRef, targets: Sequence[Target]) -> AuditEntry:
     """Active jobs whose lock is gone, back to where they wait."""
-    raise NotImplementedError
+    return _some(asked, Action.REQUEUE, queue, targets, lambda actions, some: actions.requeue(queue, some))
+
+
+def _some(
+    asked: Asked, action: Action, queue: QueueRef, targets: Sequence[Target], do: Do, **told: object
+) -> AuditEntry:
+    def work(actions: Actions, tally: Tally, start: Begun) -> None:
+        tally.add(do(actions, targets))
+
+    return act(asked, action, queue, work, jobs=_slugs(queue, targets), parameters=told)
+
+
+def _slugs(queue: QueueRef, targets: Sequence[Target]) -> list[str]:
+    if not 0 < len(targets) <= BATCH:
+        raise LimitExceeded(f"1 to {BATCH} jobs at once")
+    return [JobRef(queue, target.id).slug for target in targets]

@@ -1,0 +1,74 @@
+"""What came of an action on a queue itself, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from queues.actions import Action, Outcome
+from queues.audit.found import exceptions, label, made, took_along
+from queues.models import AuditEntry
+from queues.quantities import duration, number
+
+
+def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
+    """What an action on a queue, or one that is none of `Action`, came to; "" where there is nothing to say."""
+    done = told.get(Outcome.DONE, 0)
+    if not done and told:
+        return _undone(entry, told)
+    if entry.action == Action.REMOVE_CHILDREN:
+        along = took_along(entry)
+        text = ngettext("Removed %(number)s child", "Removed %(number)s children", along)
+        return text % {"number": number(along)}
+    if entry.action == Action.ADD:
+        return _("Added job %(job)s") % {"job": label(made(entry))}
+    if entry.action == Action.CONCURRENCY:
+        return _limit(entry, _("At most %(most)s jobs run at once now"), _("Any number of jobs may run at once now"))
+    if entry.action == Action.RATE_LIMIT:
+        return _limit(
+            entry, _("At most %(most)s jobs start in %(span)s now"), _("Any number of jobs may start in any time now")
+        )
+    if entry.action == Action.TRIM_EVENTS:
+        return ngettext("Removed %(number)s event", "Removed %(number)s events", done) % {"number": number(done)}
+    plain: Mapping[str, str] = {
+        Action.PAUSE: _("Paused"),
+        Action.RESUME: _("Resumed"),
+        Action.RELEASE_LIMIT: _("The wait for the rate limit has ended"),
+        Action.RELEASE_DEDUPLICATION: _("The deduplication id is free again"),
+    }
+    return plain.get(entry.action, "")
+
+
+def _undone(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
+    why = next((each.why for each in exceptions(entry) if each.why), "")
+    if why:
+        return why.rstrip(".")
+    if Outcome.ALREADY in told:
+        return _already(entry)
+    plain = {
+        Outcome.GONE: _("There is nothing left to do this to"),
+        Outcome.WRONG_STATE: _("It is in another state by now: nothing was done"),
+        Outcome.LOCKED: _("A worker holds it: nothing was done"),
+        Outcome.CHANGED: _("Something else is in its place: nothing was done"),
+    }
+    return next((plain[outcome] for outcome in told if outcome in plain), _("Nothing was done"))
+
+
+def _already(entry: AuditEntry) -> str:
+    plain: Mapping[str, str] = {
+        Action.PAUSE: _("It was paused already"),
+        Action.RESUME: _("It was running already"),
+        Action.ADD: _("There is a job with this id already: nothing was added"),
+        Action.RELEASE_LIMIT: _("No rate limit was waited for"),
+        Action.RELEASE_DEDUPLICATION: _("The deduplication id was free already"),
+    }
+    return plain.get(entry.action, _("It was so already: nothing was done"))
+
+
+def _limit(entry: AuditEntry, limited: str, unlimited: str) -> str:
+    most, span = entry.parameters.get("most"), entry.parameters.get("duration_ms")
+    if most is None:
+        return unlimited
+    return limited % {"most": number(most), "span": duration(span)}

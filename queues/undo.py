@@ -1,0 +1,194 @@
+"""Copies of removed jobs, kept for a while so that they can be restored as new ones.
+
+A copy is made before the removal and confirmed after it. Copies hold the exact bytes of a job, secrets too: that is
+what they are for. They are bounded by their age (`MIRANTE_UNDO_HOURS`), a job's size, and the room that all of them
+may take (`MIRANTE_UNDO_MB`), of which a single action may fill a quarter.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.models import Q, QuerySet, Sum
+from django.utils import timezone
+
+from queues.actions import Outcome, Result, Stored
+from queues.audit.clean import line
+from queues.backend import Actions
+from queues.errors import QueueError, Unsure
+from queues.models import AuditEntry, RemovedJob
+from queues.names import visible
+from queues.passing import in_passing
+from queues.types import JobRef, QueueRef, State
+
+JOB_MAX = 1024 * 1024  # bytes as kept, of one job
+CHUNK = 100  # jobs copied at once
+CHUNK_MAX = 16 * 1024 * 1024  # bytes as stored in the queue
+SHARE = 4  # an action may fill one part in so many
+UNCONFIRMED = timedelta(minutes=1)  # older ones belong to a removal whose end is not known
+EVICTED_AT_ONCE = 500
+
+logger = logging.getLogger(__name__)
+
+Settle = Callable[[Sequence[Result]], None]
+
+
+@contextmanager
+def kept_back(
+    entry: AuditEntry, queue: QueueRef, actions: Actions, ids: Sequence[bytes], state: State | None
+) -> Iterator[Settle]:
+    """Copies of jobs, made before what is within removes them; it calls what it is given with the results.
+
+    Copies of jobs that were not removed go again; when it breaks off, those of jobs whose end is not known stay. One
+    call for every 100 jobs. OperationalError while our database is busy: nothing is to be removed then.
+    """
+    rows = _copied(entry, queue, actions, ids, state)
+    try:
+        yield lambda results: _settle(rows, results)
+    except Unsure as error:
+        _settle(rows, [result for result in error.results if isinstance(result, Result)], others_stay=True)
+        raise
+    except QueueError:
+        _settle(rows, ())  # nothing was removed
+        raise
+    with in_passing():
+        _make_room()
+
+
+def can(entry: AuditEntry) -> int:
+    """How many jobs that this action removed can be restored. One query."""
+    return _alive().filter(entry=entry).count()
+
+
+def kept(queue: QueueRef | None = None, entry: AuditEntry | None = None) -> QuerySet[RemovedJob]:
+    """Copies that have not expired, newest first, restored ones too; without their bytes."""
+    found = RemovedJob.objects.filter(expires_at__gt=timezone.now()).filter(_confirmed())
+    if queue is not None:
+        found = found.filter(source=queue.source, queue=queue.slug)
+    if entry is not None:
+        found = found.filter(entry=entry)
+    return found.order_by("-pk").defer("stored")
+
+
+def forget_old(most: int = 1_000) -> int:
+    """Delete copies that have expired, at most so many; gives how many."""
+    old = list(RemovedJob.objects.filter(expires_at__lte=timezone.now()).values_list("pk", flat=True)[:most])
+    if old:
+        RemovedJob.objects.filter(pk__in=old).delete()
+    return len(old)
+
+
+def pack(stored: Stored) -> bytes:
+    """A copy as it is kept: compressed, to the byte."""
+    frames = [struct.pack(">II", len(stored.fields), len(stored.logs))]
+    for part in (*(each for pair in stored.fields.items() for each in pair), *stored.logs):
+        frames += (struct.pack(">I", len(part)), part)
+    return zlib.compress(b"".join(frames), 3)
+
+
+def unpack(raw: bytes) -> Stored:
+    """The inverse of `pack`."""
+    data = zlib.decompress(raw)
+    fields, logs = struct.unpack_from(">II", data)
+    parts, at = [], 8
+    for _number in range(2 * fields + logs):
+        (length,) = struct.unpack_from(">I", data, at)
+        parts.append(data[at + 4 : at + 4 + length])
+        at += 4 + length
+    pairs = parts[: 2 * fields]
+    return Stored(dict(zip(pairs[::2], pairs[1::2], strict=True)), parts[2 * fields :])
+
+
+def _copied(
+    entry: AuditEntry, queue: QueueRef, actions: Actions, ids: Sequence[bytes], state: State | None
+) -> dict[bytes, int]:
+    """The rows written, by the id of the job."""
+    if not settings.MIRANTE_UNDO_HOURS:
+        return {}
+    room = _budget() // SHARE - _size(RemovedJob.objects.filter(entry=entry))
+    rows: dict[bytes, int] = {}
+    for at in range(0, len(ids), CHUNK):
+        if room <= 0:
+            break
+        found = actions.stored(queue, ids[at : at + CHUNK], most=CHUNK_MAX)
+        fitting: dict[bytes, RemovedJob] = {}
+        for job, stored in found.items():
+            row = _row(entry, JobRef(queue, job), stored, state)
+            if row.size <= min(JOB_MAX, room):
+                fitting[job] = row
+                room -= row.size
+        written = RemovedJob.objects.bulk_create(fitting.values())
+        rows |= {job: row.pk for job, row in zip(fitting, written, strict=True)}
+    return rows
+
+
+def _row(entry: AuditEntry, job: JobRef, stored: Stored, state: State | None) -> RemovedJob:
+    packed = pack(stored)
+    return RemovedJob(
+        source=job.queue.source,
+        queue=job.queue.slug,
+        job=job.slug,
+        name=line(visible(stored.fields.get(b"name", b"")[:1000]), 200),
+        state=state.value if state else "",
+        entry=entry,
+        expires_at=timezone.now() + timedelta(hours=settings.MIRANTE_UNDO_HOURS),
+        stored=packed,
+        size=len(packed),
+    )
+
+
+def _settle(rows: Mapping[bytes, int], results: Sequence[Result], *, others_stay: bool = False) -> None:
+    """Confirm or delete copies. While the database is busy they stay as they are: the jobs are gone all the same."""
+    gone = {rows[result.id] for result in results if result.outcome is Outcome.DONE and result.id in rows}
+    if others_stay:
+        answered = {result.id for result in results}
+        left = {pk for job, pk in rows.items() if job in answered} - gone
+    else:
+        left = set(rows.values()) - gone
+    try:
+        with transaction.atomic():
+            if gone:
+                RemovedJob.objects.filter(pk__in=gone).update(removed_at=timezone.now())
+            if left:
+                RemovedJob.objects.filter(pk__in=left).delete()
+    except OperationalError as error:
+        logger.warning("Copies of removed jobs stay unconfirmed: %s", error)
+
+
+def _make_room() -> None:
+    """Let the oldest go while all together take more than they may."""
+    over = _size(RemovedJob.objects.all()) - _budget()
+    while over > 0:
+        oldest = list(RemovedJob.objects.order_by("pk").values_list("pk", "size")[:EVICTED_AT_ONCE])
+        going = []
+        for pk, size in oldest:
+            going.append(pk)
+            over -= size
+            if over <= 0:
+                break
+        if not going:
+            return
+        RemovedJob.objects.filter(pk__in=going).delete()
+
+
+def _alive() -> QuerySet[RemovedJob]:
+    return RemovedJob.objects.filter(_confirmed(), expires_at__gt=timezone.now(), restored_at__isnull=True)
+
+
+def _confirmed() -> Q:
+    return Q(removed_at__isnull=False) | Q(copied_at__lt=timezone.now() - UNCONFIRMED)
+
+
+def _size(rows: QuerySet[RemovedJob]) -> int:
+    return int(rows.aggregate(sum=Sum("size"))["sum"] or 0)
+
+
+def _budget() -> int:
+    return int(settings.MIRANTE_UNDO_MB) * 1024 * 1024
