@@ -2,32 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from queues.actions import Result, Target
-from queues.backends.bullmq.writer import Writer
+from queues.actions import Outcome, Result, Target
+from queues.backends.bullmq.replies import Reply, array, blob, integer
+from queues.backends.bullmq.writer import STATES, Writer
+from queues.errors import BadInput
 from queues.types import QueueRef, State
 
+MOST_PRIORITY = 2_097_152
+LATEST_MS = 8_640_000_000_000_000  # the last moment that JavaScript knows
 
-def retry(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool) -> list[Result]:
-    return writer.batch("retry", queue, targets, state.value, int(reset))
+# A scheduler's next run, and why it stays.
+_SCHEDULED = "It is the next run of a schedule: moving it would end the schedule. Change or run the schedule instead."
+_WHY: Mapping[str, str] = {
+    "damaged": "Its {0} is damaged: a worker would fail on it over and over, or work on nothing.",
+    "twin": "Job {0} has the same deduplication id and has not ended: both would run.",
+    "four": "BullMQ 4.x works on this queue: only retry, promote and remove are done there.",
+    "begins": "A worker may be taking it just now: it is not marked as begun.",
+    "deferred": "It waits with this failure: the next worker fails it at once, since more hangs on its end.",
+    "parent-failed": "Its parent has failed: retry it after this job has completed.",
+    "parent-gone": "Its parent is gone: nothing waits for this job.",
+    "parent-gone-on": "Its parent has gone on without it and does not wait for it again.",
+}
+_NAMES_SHOWN = 120  # characters of an id in a sentence
+
+
+def retry(
+    writer: Writer, queue: QueueRef, targets: Sequence[Target], *, state: State, reset: bool, twins: bool = False
+) -> list[Result]:
+    return writer.batch("retry", queue, targets, state.value, int(reset), int(twins), read=_read)
 
 
 def promote(writer: Writer, queue: QueueRef, targets: Sequence[Target]) -> list[Result]:
-    raise NotImplementedError
+    return writer.batch("promote", queue, targets, read=_read)
 
 
 def delay(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> list[Result]:
-    raise NotImplementedError
+    if not 0 <= run_at_ms <= LATEST_MS:
+        raise BadInput("the moment must be a date that JavaScript knows")
+    return writer.batch("delay", queue, targets, run_at_ms, read=_read)
 
 
 def priority(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, priority: int) -> list[Result]:
-    raise NotImplementedError
+    if not 0 <= priority <= MOST_PRIORITY:
+        raise BadInput(f"the priority must be a whole number from 0 to {MOST_PRIORITY:,}")
+    return writer.batch("priority", queue, targets, priority, read=_read)
 
 
 def fail(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, reason: str) -> list[Result]:
-    raise NotImplementedError
+    return writer.batch("fail", queue, targets, reason.encode(errors="replace"), read=_read)
 
 
 def requeue(writer: Writer, queue: QueueRef, targets: Sequence[Target]) -> list[Result]:
-    raise NotImplementedError
+    return writer.batch("requeue", queue, targets, read=_read)
+
+
+def _read(target: Target, told: Reply) -> Result:
+    """An outcome, the state or the lock's ms, and where there is more to say a reason with the name that it needs."""
+    outcome, detail, *more = array(told)
+    kind = Outcome((blob(outcome) or b"").decode())
+    code = (blob(more[0]) or b"").decode() if more else ""
+    named = (blob(more[1]) or b"") if len(more) > 1 else b""
+    return Result(
+        target.id,
+        kind,
+        state=None if kind is Outcome.LOCKED else STATES.get((blob(detail) or b"").decode(errors="replace")),
+        lock_ms=integer(detail) if kind is Outcome.LOCKED else None,
+        why=_SCHEDULED if kind is Outcome.SCHEDULED else _sentence(code, named),
+        made=named if code == "twin" else b"",
+    )
+
+
+def _sentence(code: str, named: bytes) -> str:
+    return _WHY[code].format(named.decode(errors="replace")[:_NAMES_SHOWN]) if code else ""

@@ -1,9 +1,11 @@
 -- Whether a job's hash is such that a worker would choke on it, or work on what it was not meant to.
 local CHECKED = 1048576 -- bytes: what is longer is not parsed, since that would hold the server for too long
 
--- cjson takes NaN, Infinity and hexadecimal numbers, which JSON.parse does not. It refuses 1,000 levels, which that takes.
+-- cjson takes NaN, Infinity and hexadecimal numbers, which JSON.parse does not. It refuses 1,000 levels and halves of
+-- characters (\ud800), which that takes.
 local function is_json(text)
-  local ok, problem = pcall(cjson.decode, text)
+  local whole = string.gsub(text, "\\u[dD][89a-fA-F]%x%x", "\\u0041")
+  local ok, problem = pcall(cjson.decode, whole)
   if not ok then return string.find(problem, "nested", 1, true) ~= nil end
   if not (string.find(text, "[nN][aA][nN]") or string.find(text, "[iI][nN][fF]") or string.find(text, "0[xX]")) then
     return true
