@@ -97,6 +97,9 @@ class Backend(Protocol):
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         """The job with this id in every queue that has one. One pipeline, no scan, at most 1,000 hits."""
 
+    def older(self, queue: QueueRef, state: State, clock: Clock, before_ms: int) -> int | None:
+        """How many jobs of a state have a clock before a moment; None where that takes reading them. One command."""
+
     def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
         """The job that holds a deduplication id, also when it is gone; None when nobody does. One command."""
 

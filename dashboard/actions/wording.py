@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.ask import named, say
-from dashboard.words import STATE_WORDS
 from queues.actions import Action
-from queues.quantities import number
-from queues.types import JobRef, QueueRef, State
+from queues.types import JobRef, QueueRef
 
 Words = str | Promise
 
@@ -116,50 +113,3 @@ def job_title(action: Action, job: JobRef) -> str:
 def queue_title(action: Action, queue: QueueRef) -> str:
     """The question about a queue, its names set apart."""
     return say(str(QUEUE_TITLES[action]), queue=named(queue.label), source=named(queue.source))
-
-
-def many_title(action: Action, queue: QueueRef, count: int, state: State | None = None) -> str:
-    """The question about some jobs of a queue: “Retry 50 jobs of payments on prod? They are failed.”"""
-    sentence = _many(action, count)
-    parts = {"n": number(count), "queue": named(queue.label), "source": named(queue.source)}
-    if state is None:
-        return say(sentence, **parts)
-    return say(gettext("{question} State: {state}"), question=say(sentence, **parts), state=STATE_WORDS[state])
-
-
-def _many(action: Action, n: int) -> str:
-    if action is Action.RETRY:
-        return ngettext("Retry {n} job of {queue} on {source}?", "Retry {n} jobs of {queue} on {source}?", n)
-    if action is Action.PROMOTE:
-        return ngettext("Promote {n} job of {queue} on {source}?", "Promote {n} jobs of {queue} on {source}?", n)
-    if action is Action.DELAY:
-        return ngettext(
-            "When shall {n} job of {queue} on {source} run?", "When shall {n} jobs of {queue} on {source} run?", n
-        )
-    if action is Action.PRIORITY:
-        return ngettext(
-            "Which priority shall {n} job of {queue} on {source} have?",
-            "Which priority shall {n} jobs of {queue} on {source} have?",
-            n,
-        )
-    if action is Action.REMOVE:
-        return ngettext("Remove {n} job of {queue} on {source}?", "Remove {n} jobs of {queue} on {source}?", n)
-    if action is Action.FAIL:
-        return ngettext("Fail {n} job of {queue} on {source}?", "Fail {n} jobs of {queue} on {source}?", n)
-    return ngettext(
-        "Put {n} job of {queue} on {source} back in line?", "Put {n} jobs of {queue} on {source} back in line?", n
-    )
-
-
-def many_verb(action: Action, n: int) -> str:
-    """On the button that does it to some jobs: “Retry 50 jobs”."""
-    said = {
-        Action.RETRY: ngettext("Retry %(n)s job", "Retry %(n)s jobs", n),
-        Action.PROMOTE: ngettext("Promote %(n)s job", "Promote %(n)s jobs", n),
-        Action.DELAY: ngettext("Change the time of %(n)s job", "Change the time of %(n)s jobs", n),
-        Action.PRIORITY: ngettext("Change the priority of %(n)s job", "Change the priority of %(n)s jobs", n),
-        Action.REMOVE: ngettext("Remove %(n)s job", "Remove %(n)s jobs", n),
-        Action.FAIL: ngettext("Fail %(n)s job", "Fail %(n)s jobs", n),
-        Action.REQUEUE: ngettext("Put %(n)s job back in line", "Put %(n)s jobs back in line", n),
-    }
-    return said[action] % {"n": number(n)}

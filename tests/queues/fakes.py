@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 
+from queues.actions import Clock
 from queues.errors import NotFound, Unreachable
 from queues.registry import SourceConfig
 from queues.types import (
@@ -117,6 +118,9 @@ class FakeBackend:
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         raise NotFound("not part of this fake")
+
+    def older(self, queue: QueueRef, state: State, clock: Clock, before_ms: int) -> int | None:
+        return None
 
     def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
         return None

@@ -20,7 +20,7 @@ LOCAL = "%Y-%m-%dT%H:%M"  # as a browser's field of date and time writes it
 
 
 class RetryForm(ActionForm):
-    """Retry: what becomes of the attempts that were made."""
+    """Retry: what becomes of the attempts that were made. `twin`: another job holds its deduplication id."""
 
     attempts = forms.ChoiceField(
         label=_("Attempts made so far"),
@@ -32,8 +32,18 @@ class RetryForm(ActionForm):
         widget=forms.RadioSelect,
     )
 
+    def __init__(self, *args: Any, twin: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if twin:
+            self.fields["twins"] = forms.BooleanField(
+                label=_("Retry it all the same"),
+                help_text=_("Both jobs are then there with the same deduplication id."),
+                error_messages={"required": _("Nothing was done: tick this if both jobs shall be there.")},
+            )
+
     def arguments(self) -> dict[str, Any]:
-        return {"reset": self.cleaned_data["attempts"] == "reset"}
+        reset = {"reset": self.cleaned_data["attempts"] == "reset"}
+        return reset | {"twins": True} if "twins" in self.fields else reset
 
 
 class DelayForm(ActionForm):

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.forms.base import ActionForm
 
-TEXT_MAX = 10_000  # characters of a reason or a log line
+REASON_MAX, LINE_MAX = 1_000, 10_000  # characters
 
 
 class FailForm(ActionForm):
@@ -15,7 +15,7 @@ class FailForm(ActionForm):
 
     failure = forms.CharField(
         label=_("Why it failed"),
-        max_length=TEXT_MAX,
+        max_length=REASON_MAX,
         initial=_("Its worker was lost"),
         help_text=_("Becomes the job's reason of failure, which everybody sees who sees the job."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -30,7 +30,7 @@ class LogForm(ActionForm):
 
     line = forms.CharField(
         label=_("Line"),
-        max_length=TEXT_MAX,
+        max_length=LINE_MAX,
         help_text=_("Put behind the newest line of the job's log."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

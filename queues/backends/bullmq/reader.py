@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from queues.actions import Clock
 from queues.backend import PAGE_SIZE, Batch
-from queues.backends.bullmq import about, clients, counts, deduplication, discovery, events, health, jobs, lists, logs
+from queues.backends.bullmq import (
+    about,
+    ages,
+    clients,
+    counts,
+    deduplication,
+    discovery,
+    events,
+    health,
+    jobs,
+    lists,
+    logs,
+)
 from queues.backends.bullmq.connection import CONNECTIONS, Connection
 from queues.events import Glance, Position
 from queues.registry import SourceConfig
@@ -80,6 +93,9 @@ class BullMQ:
 
     def find(self, queues: Sequence[QueueRef], job_id: bytes) -> Sequence[Found]:
         return jobs.find(self.connection, queues, job_id)
+
+    def older(self, queue: QueueRef, state: State, clock: Clock, before_ms: int) -> int | None:
+        return ages.older(self.connection, queue, state, clock, before_ms)
 
     def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
         return deduplication.holder(self.connection, queue, deduplication_id)

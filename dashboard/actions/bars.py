@@ -1,0 +1,117 @@
+"""Which buttons stand on the page of a job or a queue, the likely one first, and why some are off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from dashboard.actions import off
+from dashboard.actions.wording import BUTTONS, DANGEROUS, PROMOTE_ALL, RETRY_ALL, RUN_AGAIN
+from queues.actions import Action
+from queues.operations.ability import Ability, ability
+from queues.types import Job, JobRef, QueueInfo, QueueRef, State
+
+Words = str | Promise
+
+_LINE = ((Action.PRIORITY, Action.EDIT, Action.REMOVE), (Action.DUPLICATE, Action.LOG))
+# What stands on the bar, and what in the menu behind it.
+JOB_BARS: Mapping[State | None, tuple[Sequence[Action], Sequence[Action]]] = {
+    State.FAILED: ((Action.RETRY, Action.DUPLICATE, Action.REMOVE), (Action.EDIT, Action.LOG)),
+    State.COMPLETED: ((Action.RETRY, Action.DUPLICATE), (Action.EDIT, Action.LOG, Action.REMOVE)),
+    State.DELAYED: (
+        (Action.PROMOTE, Action.DELAY, Action.PRIORITY),
+        (Action.EDIT, Action.DUPLICATE, Action.LOG, Action.REMOVE),
+    ),
+    State.WAITING: _LINE,
+    State.PRIORITIZED: _LINE,
+    State.WAITING_CHILDREN: ((Action.REMOVE_CHILDREN,), (Action.EDIT, Action.DUPLICATE, Action.LOG, Action.REMOVE)),
+    State.ACTIVE: ((Action.REQUEUE, Action.FAIL), (Action.DUPLICATE, Action.LOG)),
+    None: ((Action.DUPLICATE, Action.REMOVE), (Action.LOG,)),
+}
+MENU = (
+    *(Action.CONCURRENCY, Action.RATE_LIMIT, Action.RELEASE_LIMIT, Action.TRIM_EVENTS),
+    *(Action.RELEASE_DEDUPLICATION, Action.CLEAN, Action.DRAIN, Action.OBLITERATE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button that asks. `off` says why it cannot be pressed. `fields`: it sends these, being about all that match."""
+
+    action: Action
+    label: Words
+    ask: str
+    off: str = ""
+    first: bool = False
+    danger: bool = False
+    fields: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The buttons, those in the menu, and sentences: why some are off, each once."""
+
+    buttons: Sequence[Button]
+    menu: Sequence[Button] = ()
+    said: str = ""
+
+    @property
+    def why(self) -> Sequence[str]:
+        """Why buttons on the bar are off."""
+        return list(dict.fromkeys(button.off for button in self.buttons if button.off))
+
+
+def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
+    """The bar of a job. One short call to the server, none for who may do nothing."""
+    state = job.states[0] if job.states else None
+    if state is State.ACTIVE and job.lock_ttl_ms is not None:
+        return Bar((), said=_("Nothing can be done to it now. %(why)s") % {"why": off.locked(job.lock_ttl_ms)})
+    shown, hidden = JOB_BARS[state]
+    if job.row.missing:
+        shown, hidden = (Action.REMOVE,), ()
+    can = _ability(user, ref.queue, (*shown, *hidden))
+
+    def button(action: Action, *, first: bool = False) -> Button:
+        label = RUN_AGAIN if action is Action.RETRY and state is State.COMPLETED else BUTTONS[action]
+        ask = reverse("ask-job", args=[ref.queue.source, ref.queue.slug, ref.id, action.value])
+        why = off.by_role(user, action) or off.by_job(action, job) or can.why_not(action)
+        return Button(action, label, ask, why, first and not why, action in DANGEROUS)
+
+    return Bar(
+        [button(action, first=at == 0 and action not in DANGEROUS) for at, action in enumerate(shown)],
+        [button(action) for action in hidden],
+    )
+
+
+def queue_bar(user: off.User, ref: QueueRef, info: QueueInfo, read_ms: int) -> Bar:
+    """The bar of a queue. `read_ms` is when its depths were read: what comes later is not meant by "all"."""
+    turn = Action.RESUME if info.counts.paused else Action.PAUSE
+    can = _ability(user, ref, (turn, *MENU))
+
+    def button(action: Action) -> Button:
+        ask = reverse("ask-queue", args=[ref.source, ref.slug, action.value])
+        why = off.by_role(user, action) or can.why_not(action)
+        return Button(action, BUTTONS[action], ask, why, danger=action in DANGEROUS)
+
+    def everything(action: Action, label: Words, state: State) -> Button:
+        fields = [("all", "1"), ("state", state.value), ("name", ""), ("until", str(read_ms))]
+        fields.append(("expected", str(info.counts[state])))
+        ask = reverse("ask-bulk", args=[ref.source, ref.slug, action.value])
+        return replace(button(action), label=label, ask=ask, fields=fields)
+
+    buttons = [button(turn), button(Action.ADD)]
+    if info.counts[State.DELAYED]:
+        buttons.append(everything(Action.PROMOTE, PROMOTE_ALL, State.DELAYED))
+    if info.counts[State.FAILED]:
+        buttons.append(everything(Action.RETRY, RETRY_ALL, State.FAILED))
+    shown = [action for action in MENU if action is not Action.RELEASE_LIMIT or info.limited_for_ms]
+    return Bar(buttons, [button(action) for action in shown])
+
+
+def _ability(user: off.User, queue: QueueRef, actions: Sequence[Action]) -> Ability:
+    may = any(not off.by_role(user, action) for action in actions)
+    return ability(queue) if may else Ability()

@@ -1,0 +1,242 @@
+"""What a person must know before something is done to one job, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard.actions.ask import named, say
+from dashboard.actions.subject import Below, JobSubject
+from dashboard.words import STATE_WORDS, shown
+from queues.actions import Action
+from queues.quantities import instant, number
+from queues.types import JobRef, State
+
+
+def says(action: Action, about: JobSubject) -> Sequence[str]:
+    """What will happen, each in a sentence."""
+    return [said for said in _SAYS.get(action, _nothing)(about) if said]
+
+
+def warnings(action: Action, about: JobSubject) -> Sequence[str]:
+    """What may be unexpected about it."""
+    return [said for said in _WARNS.get(action, _nothing)(about) if said]
+
+
+def items(action: Action, about: JobSubject) -> Sequence[object]:
+    """The jobs that go along, each in a line."""
+    if action is Action.REMOVE:
+        return [_line(each) for each in about.family.found]
+    if action is Action.REMOVE_CHILDREN:
+        return [_line(Below(each.ref, each.state, locked=False)) for each in about.job.family.pending if each.ref]
+    return []
+
+
+def will_run(about: JobSubject) -> Sequence[str]:
+    """Why a job that shall run now will not, or not at once."""
+    found = []
+    queue = about.queue
+    if queue.info.counts.paused:
+        found.append(_("The queue is paused: the job will wait until it is resumed."))
+    if queue.workers == 0:
+        found.append(_("No worker is connected to this queue: the job will wait until one is."))
+    if queue.info.limited_for_ms:
+        found.append(_("The queue has reached its rate limit: the job will wait until that has passed."))
+    return found
+
+
+def _nothing(about: JobSubject) -> Sequence[str]:
+    return ()
+
+
+def _retry(about: JobSubject) -> Sequence[str]:
+    return (_goes_to_line(about), _ran(about), _parent_after_retry(about))
+
+
+def _goes_to_line(about: JobSubject) -> str:
+    priority = about.job.row.priority
+    if priority:
+        said = _("It goes back to where jobs wait, with the priority {priority} that it had.")
+        return say(said, priority=number(priority))
+    return _("It goes back to where jobs wait, without a priority, as it had none.")
+
+
+def _ran(about: JobSubject) -> str:
+    if about.state is State.COMPLETED:
+        return _("It had completed: all that it did, it does once more. Its return value is forgotten.")
+    made = about.job.row.attempts_made
+    if not made:
+        return ""
+    said = ngettext("So far it was attempted {n} time.", "So far it was attempted {n} times.", made)
+    return say(said, n=number(made))
+
+
+def _parent_after_retry(about: JobSubject) -> str:
+    """What becomes of the parent of a job that runs again."""
+    parent = about.job.family.parent
+    if parent is None:
+        return ""
+    if parent.ref is None or parent.gone or parent.state is None:
+        return _("Its parent is gone: nobody waits for it.")
+    who = _job(parent.ref, about)
+    if parent.state is State.WAITING_CHILDREN:
+        return say(_("Its parent {parent} waits for its children: it goes on once this one is done too."), parent=who)
+    if parent.state is State.FAILED:
+        said = _("Its parent {parent} has failed and stays so: retry it as well, once this one is done.")
+        return say(said, parent=who)
+    if parent.state is State.COMPLETED:
+        return say(_("Its parent {parent} has completed without it and stays so."), parent=who)
+    return say(_("Its parent {parent} has gone on without it and will not wait for it."), parent=who)
+
+
+def _retry_warns(about: JobSubject) -> Sequence[str]:
+    return (_twin(about), *will_run(about))
+
+
+def _twin(about: JobSubject) -> str:
+    twin = about.twin
+    if twin is None:
+        return ""
+    said = _("Another job holds the same deduplication id {id}: {job} ({state}). After this, both are there.")
+    deduplication = shown((about.job.deduplication_id or b"").decode(errors="replace"), 80)
+    return say(said, id=named(deduplication), job=_job(twin.ref, about), state=_state(twin.state))
+
+
+def _promote(about: JobSubject) -> Sequence[str]:
+    due = about.job.row.run_at_ms
+    at = instant(due)
+    return (
+        say(_("It was to run at {at} UTC; now it runs as soon as a worker is free."), at=f"{at:%Y-%m-%d %H:%M:%S}")
+        if at
+        else "",
+        _goes_to_line(about),
+    )
+
+
+def _delay(about: JobSubject) -> Sequence[str]:
+    at = instant(about.job.row.run_at_ms)
+    return (say(_("Now it is to run at {at} UTC."), at=f"{at:%Y-%m-%d %H:%M:%S}"),) if at else ()
+
+
+def _priority(about: JobSubject) -> Sequence[str]:
+    priority = about.job.row.priority
+    return (say(_("Now it has the priority {n}."), n=number(priority)) if priority else _("Now it has none."),)
+
+
+def _remove(about: JobSubject) -> Sequence[str]:
+    family = about.family
+    count = len(family.found)
+    if not count:
+        return (_("Its data, its result and its log go with it."), _parent_after_removal(about))
+    other = len({each.ref.queue for each in family.found} - {about.ref.queue})
+    said = ngettext("{n} job hangs below it:", "{n} jobs hang below it:", count)
+    if family.more:
+        said = _("More than {n} jobs hang below it, the first of them:")
+    return (
+        _("Its data, its result and its log go with it."),
+        _parent_after_removal(about),
+        _elsewhere(other),
+        say(said, n=number(count)),
+    )
+
+
+def _elsewhere(queues: int) -> str:
+    if not queues:
+        return ""
+    said = ngettext("Jobs in {n} other queue are among them.", "Jobs in {n} other queues are among them.", queues)
+    return say(said, n=number(queues))
+
+
+def _parent_after_removal(about: JobSubject) -> str:
+    parent = about.job.family.parent
+    if parent is None or parent.ref is None or parent.state is not State.WAITING_CHILDREN:
+        return ""
+    said = _("Its parent {parent} waits for it: it no longer does, and runs once nothing else is left to wait for.")
+    return say(said, parent=_job(parent.ref, about))
+
+
+def _remove_warns(about: JobSubject) -> Sequence[str]:
+    said = _("A worker holds {job}: with that, nothing is removed at all. Wait until it has ended.")
+    held: list[str] = [say(said, job=_job(each.ref, about)) for each in about.family.locked[:5]]
+    if about.state is State.WAITING_CHILDREN:
+        held.append(_("It waits for its children: without removing them too, it stays."))
+    return held
+
+
+def _remove_children(about: JobSubject) -> Sequence[str]:
+    waits = about.job.family.pending_count
+    if not waits:
+        return (_("It waits for no child: there is nothing to remove."),)
+    said = ngettext(
+        "It waits for {n} child. One that nobody has worked on is removed.",
+        "It waits for {n} children. Those that nobody has worked on are removed.",
+        waits,
+    )
+    return (say(said, n=number(waits)), _("Once it waits for none, it goes on."))
+
+
+def _fail(about: JobSubject) -> Sequence[str]:
+    return (
+        _("No worker holds its lock. It goes to the failed ones as if this had been its last attempt."),
+        _("Should its worker still run it unseen, that goes on and its result is lost."),
+        _("Its parent hears of it as of any failure.") if about.job.family.parent else "",
+    )
+
+
+def _requeue(about: JobSubject) -> Sequence[str]:
+    return (
+        _("No worker holds its lock. It goes back to where jobs wait, and the next free worker takes it."),
+        _("Should its worker still run it unseen, it is done twice."),
+    )
+
+
+def _edit(about: JobSubject) -> Sequence[str]:
+    if about.state in (State.COMPLETED, State.FAILED):
+        return (_("It has ended: the new data counts only once it is retried."),)
+    return (_("The worker that takes it finds the new data."),)
+
+
+def _duplicate(about: JobSubject) -> Sequence[str]:
+    return (
+        _("A new job with the same name and options and an id of its own. This one stays as it is."),
+        _("It belongs to no parent and no schedule, and holds no deduplication id."),
+    )
+
+
+def _job(ref: JobRef, about: JobSubject) -> str:
+    """A job within a sentence, with its queue where that is another."""
+    label = ref.label if ref.queue == about.ref.queue else f"{ref.queue.label}:{ref.label}"
+    return named(label)
+
+
+def _line(each: Below) -> object:
+    words = _("a worker holds it") if each.locked else _state(each.state)
+    return say("{job} · {state}", job=named(f"{each.ref.queue.label}:{each.ref.label}"), state=words)
+
+
+def _state(state: State | None) -> str:
+    return str(STATE_WORDS[state]) if state else _("in no list")
+
+
+Said = Callable[[JobSubject], Sequence[str]]
+_SAYS: Mapping[Action, Said] = {
+    Action.RETRY: _retry,
+    Action.PROMOTE: _promote,
+    Action.DELAY: _delay,
+    Action.PRIORITY: _priority,
+    Action.REMOVE: _remove,
+    Action.REMOVE_CHILDREN: _remove_children,
+    Action.FAIL: _fail,
+    Action.REQUEUE: _requeue,
+    Action.EDIT: _edit,
+    Action.DUPLICATE: _duplicate,
+}
+_WARNS: Mapping[Action, Said] = {
+    Action.RETRY: _retry_warns,
+    Action.PROMOTE: will_run,
+    Action.REQUEUE: will_run,
+    Action.DUPLICATE: will_run,
+    Action.REMOVE: _remove_warns,
+}

@@ -1,0 +1,189 @@
+"""What a person must know before something is done to a queue, in sentences and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard.actions.ask import say
+from dashboard.actions.subject import QueueSubject
+from dashboard.words import STATE_WORDS
+from queues.actions import Action
+from queues.quantities import duration, number
+from queues.types import State
+
+IN_LINE = (State.WAITING, State.PRIORITIZED)
+
+
+def says(action: Action, about: QueueSubject) -> Sequence[str]:
+    """What will happen, each in a sentence."""
+    return [said for said in _SAYS.get(action, _nothing)(about) if said]
+
+
+def warnings(action: Action, about: QueueSubject) -> Sequence[str]:
+    """What may be unexpected about it."""
+    return [said for said in _WARNS.get(action, _nothing)(about) if said]
+
+
+def facts(action: Action, about: QueueSubject) -> Sequence[tuple[str, object]]:
+    """The depths that an action is about, as they are now."""
+    states = _DEPTHS.get(action, ())
+    return [(str(STATE_WORDS[state]), number(about.info.counts[state])) for state in states]
+
+
+def _nothing(about: QueueSubject) -> Sequence[str]:
+    return ()
+
+
+def _waits(about: QueueSubject) -> str:
+    waits = about.info.counts.backlog
+    said = ngettext("{n} job waits now.", "{n} jobs wait now.", waits)
+    return say(said, n=number(waits))
+
+
+def _pause(about: QueueSubject) -> Sequence[str]:
+    active = about.info.counts[State.ACTIVE]
+    held = (
+        _("No job is being worked on.")
+        if active == 0
+        else say(
+            ngettext(
+                "{n} job that is being worked on goes on to its end.",
+                "{n} jobs that are being worked on go on to their end.",
+                active or 2,
+            ),
+            n=number(active),
+        )
+    )
+    return (
+        _("No worker takes a further job until the queue is resumed. Jobs can still be added."),
+        held,
+        _waits(about),
+    )
+
+
+def _resume(about: QueueSubject) -> Sequence[str]:
+    return (_("Workers take jobs again at once, in the order in which they wait."), _waits(about))
+
+
+def _idle(about: QueueSubject) -> Sequence[str]:
+    return (_("No worker is connected to this queue: its jobs wait until one is."),) if about.workers == 0 else ()
+
+
+def _add_warns(about: QueueSubject) -> Sequence[str]:
+    paused = _("The queue is paused: the job will wait until it is resumed.") if about.info.counts.paused else ""
+    return (paused, *_idle(about))
+
+
+def _concurrency(about: QueueSubject) -> Sequence[str]:
+    most = about.info.counts.concurrency
+    now = say(_("Now: at most {n} at once."), n=number(most)) if most else _("Now: no limit.")
+    return (now, _("It holds from the next job on; what is being worked on goes on."))
+
+
+def _rate(about: QueueSubject) -> Sequence[str]:
+    counts = about.info.counts
+    if not counts.rate_max:
+        return (_("Now: no limit for the whole queue. Workers may have one of their own, which stays."),)
+    span = duration(counts.rate_duration_ms)
+    return (say(_("Now: at most {n} in {span}."), n=number(counts.rate_max), span=span),)
+
+
+def _release(about: QueueSubject) -> Sequence[str]:
+    left = about.info.limited_for_ms
+    if not left:
+        return (_("The queue is not held by a rate limit now: there is nothing to release."),)
+    said = _("No worker takes a job for {span} more. After this they do at once; the limit itself stays.")
+    return (say(said, span=duration(left)),)
+
+
+def _deduplication(about: QueueSubject) -> Sequence[str]:
+    return (
+        _("While a job holds a deduplication id, others with the same id are not added."),
+        _("It is released only where the job that holds it is gone or has ended. No job is changed."),
+    )
+
+
+def _drain(about: QueueSubject) -> Sequence[str]:
+    return (
+        _("All jobs that wait are removed, with their data and logs. What is being worked on goes on."),
+        _("What is added after you confirm stays. It runs in the background, step by step, and can be stopped."),
+    )
+
+
+def _undoable(about: QueueSubject) -> Sequence[str]:
+    return (_("This cannot be undone: no copies are kept."),)
+
+
+def _drain_warns(about: QueueSubject) -> Sequence[str]:
+    parents = about.info.counts[State.WAITING_CHILDREN]
+    families = _("Parents whose children are removed no longer wait for them.") if parents else ""
+    return (*_undoable(about), families)
+
+
+def _clean(about: QueueSubject) -> Sequence[str]:
+    schedules = about.info.schedulers
+    said = ngettext("The next run of {n} schedule stays.", "The next runs of {n} schedules stay.", schedules)
+    return (
+        _("First you are shown what it is about; nothing is removed before you have seen that."),
+        say(said, n=number(schedules)) if schedules else "",
+    )
+
+
+def _obliterate(about: QueueSubject) -> Sequence[str]:
+    return (
+        _("Every job in every state goes, with its data and logs; so do schedules, events, metrics and limits."),
+        _("Whoever still adds jobs makes the queue anew."),
+    )
+
+
+def _obliterate_warns(about: QueueSubject) -> Sequence[str]:
+    active, counts = about.info.counts[State.ACTIVE] or 0, about.info.counts
+    held = ngettext(
+        "{n} job is being worked on: without force, nothing is removed.",
+        "{n} jobs are being worked on: without force, nothing is removed.",
+        active,
+    )
+    return (
+        *_undoable(about),
+        "" if counts.paused else _("The queue is not paused: pause it first, or nothing is removed."),
+        say(held, n=number(active)) if active else "",
+    )
+
+
+def _trim(about: QueueSubject) -> Sequence[str]:
+    length = about.info.events_length
+    said = ngettext("The queue keeps {n} event now.", "The queue keeps {n} events now.", length)
+    return (
+        say(said, n=number(length)),
+        _("The oldest go. Listeners that have not read them yet will never do so; jobs are not changed."),
+    )
+
+
+Said = Callable[[QueueSubject], Sequence[str]]
+_SAYS: Mapping[Action, Said] = {
+    Action.PAUSE: _pause,
+    Action.RESUME: _resume,
+    Action.CONCURRENCY: _concurrency,
+    Action.RATE_LIMIT: _rate,
+    Action.RELEASE_LIMIT: _release,
+    Action.RELEASE_DEDUPLICATION: _deduplication,
+    Action.DRAIN: _drain,
+    Action.CLEAN: _clean,
+    Action.OBLITERATE: _obliterate,
+    Action.TRIM_EVENTS: _trim,
+}
+_WARNS: Mapping[Action, Said] = {
+    Action.ADD: _add_warns,
+    Action.RESUME: _idle,
+    Action.DRAIN: _drain_warns,
+    Action.CLEAN: _undoable,
+    Action.OBLITERATE: _obliterate_warns,
+}
+_DEPTHS: Mapping[Action, Sequence[State]] = {
+    Action.DRAIN: (*IN_LINE, State.DELAYED),
+    Action.OBLITERATE: tuple(State),
+    Action.CLEAN: (),
+}
