@@ -17,7 +17,14 @@ from queues.quantities import now_ms
 from queues.readings import SourceStatus
 
 # Which entry of the navigation a URL belongs to, where its own name is none.
-BELONGS = {"queue": "overview", "job": "overview", "logs": "overview", "user": "users"}
+BELONGS = {
+    "queue": "overview",
+    "job": "overview",
+    "logs": "overview",
+    "user": "users",
+    "audit-entry": "audit",
+    "removed": "audit",
+}
 
 
 @dataclass(frozen=True)

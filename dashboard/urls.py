@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 from dashboard import converters
-from dashboard.views import account, find, health, jobs, live, overview, queues, system, users
+from dashboard.views import account, audit, bulk, find, health, jobs, live, overview, queues, removed, system, users
 
 register_converter(converters.SourceConverter, "source")
 register_converter(converters.QueueConverter, "queue")
@@ -20,6 +20,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/", jobs.job, name="job"),
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/logs/", jobs.logs, name="logs"),
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/fields/<job:field>/", jobs.field, name="field"),
+    path("queues/<source:source>/<queue:queue>/bulk/ask/<str:action>/", bulk.ask, name="ask-bulk"),
+    path("queues/<source:source>/<queue:queue>/bulk/act/<str:action>/", bulk.act, name="act-bulk"),
+    path("audit/", audit.log, name="audit"),
+    path("audit/export.csv", audit.export_csv, name="audit-csv"),
+    path("audit/export.jsonl", audit.export_jsonl, name="audit-jsonl"),
+    path("audit/<int:pk>/", audit.entry, name="audit-entry"),
+    path("audit/<int:pk>/progress/", audit.progress, name="audit-progress"),
+    path("audit/<int:pk>/stop/", audit.stop, name="audit-stop"),
+    path("removed/", removed.removed, name="removed"),
+    path("removed/<int:pk>/restore/", removed.restore, name="restore"),
     path("system/", system.system, name="system"),
     path("system/<source:source>/scan/", system.scan, name="scan"),
     path("system/<source:source>/pin/", system.pin, name="pin-by-name"),

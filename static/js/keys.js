@@ -1,7 +1,9 @@
-// The keyboard: / searches, ? helps, g and a letter goes, j k move, Enter opens, [ ] page, . reads again.
+// The keyboard: / searches, ? helps, g and a letter goes, j k move, Enter opens, x selects, r retries what is
+// selected, [ ] page, . reads again.
 import { open } from "./dialog.js";
+import { ask, toggle } from "./select.js";
 
-const pages = { o: '.index a[href$="/"]', y: '.index a[href*="/system/"]' };
+const pages = { o: '.index a[href$="/"]', y: '.index a[href*="/system/"]', a: '.index a[href$="/audit/"]' };
 const rows = () => [...document.querySelectorAll("tr[data-queue], tr[data-job]")];
 let leader = 0;
 
@@ -20,6 +22,8 @@ const actions = {
   "?": () => open("help"),
   j: () => move(1),
   k: () => move(-1),
+  x: () => toggle(),
+  r: () => ask("retry"),
   "[": () => follow("a[rel=prev]"),
   "]": () => follow("a[rel=next]"),
   ".": () => location.reload(),
@@ -27,7 +31,7 @@ const actions = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (event.target.closest("input, textarea, select, [contenteditable]") || document.querySelector("dialog[open]")) return;
+  if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]") || document.querySelector("dialog[open]")) return;
   if (Date.now() - leader < 1500 && pages[event.key]) follow(pages[event.key]);
   else if (event.key === "g") { leader = Date.now(); return; }
   else if (actions[event.key]) actions[event.key]();

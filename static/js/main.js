@@ -5,5 +5,6 @@ import "./dialog.js";
 import "./errors.js";
 import "./keys.js";
 import "./rows.js";
+import "./select.js";
 import "./time.js";
 import "./live.js";

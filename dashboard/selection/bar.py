@@ -1,0 +1,128 @@
+"""The bar below a list: what can be done to the rows that are picked, and why something cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.template import Context
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard import access
+from dashboard.queries import JobsQuery
+from dashboard.selection.picked import TOGETHER, VERBS
+from dashboard.words import STATE_WORDS, cut
+from queues.actions import Action
+from queues.operations.ability import Ability, ability
+from queues.quantities import number
+from queues.registry import backend
+from queues.types import Capability, JobPage, QueueRef, State
+
+LABELS: Mapping[Action, Promise] = {
+    Action.RETRY: _("Retry"),
+    Action.PROMOTE: _("Promote"),
+    Action.DELAY: _("Change time"),
+    Action.PRIORITY: _("Change priority"),
+    Action.REMOVE: _("Remove"),
+    Action.REQUEUE: _("Requeue orphans"),
+    Action.FAIL: _("Fail orphans"),
+}
+DANGEROUS = frozenset({Action.REMOVE, Action.FAIL})
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A button. `off` says why it cannot be done."""
+
+    action: Action
+    label: str
+    ask: str
+    danger: bool
+    off: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`total` is how many match, None where nobody knows; `matching` offers all of them, "" where it cannot."""
+
+    verbs: Sequence[Verb]
+    shown: int
+    total: int | None
+    matching: str | SafeString
+    read_ms: int
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """Why buttons are off, each reason once."""
+        return list(dict.fromkeys(verb.off for verb in self.verbs if verb.off))
+
+
+def bar(context: Context, ref: QueueRef, query: JobsQuery, jobs: JobPage | None) -> Bar | None:
+    """The bar for a page of jobs; None where there is nothing to pick or the backend cannot act."""
+    request: HttpRequest = context["request"]
+    if jobs is None or not jobs.rows or Capability.ACTIONS not in backend(ref.source).capabilities:
+        return None
+    state = None if query.together else query.state
+    total = _total(query, jobs)
+    return Bar(
+        verbs=verbs(request.user, ref, state, ability(ref)),
+        shown=len(jobs.rows),
+        total=total,
+        matching=_matching(state, query.name, total) if state else "",
+        read_ms=jobs.read_ms,
+    )
+
+
+def verbs(user: AbstractBaseUser | AnonymousUser, ref: QueueRef, state: State | None, can: Ability) -> Sequence[Verb]:
+    """What can be done to jobs of a state, in the order of their importance."""
+    return [
+        Verb(
+            action,
+            str(label(action, state)),
+            reverse("ask-bulk", args=[ref.source, ref.slug, action.value]),
+            action in DANGEROUS,
+            off(user, can, action),
+        )
+        for action in (VERBS[state] if state else TOGETHER)
+    ]
+
+
+def label(action: Action, state: State | None) -> Promise | str:
+    """A verb; completed jobs are run again, and not retried."""
+    if action is Action.RETRY and state is State.COMPLETED:
+        return gettext("Run again")
+    return LABELS[action]
+
+
+def _total(query: JobsQuery, jobs: JobPage) -> int | None:
+    if not query.name:
+        return jobs.total
+    whole = jobs.exhausted and not jobs.next and not query.cursor
+    return len(jobs.rows) if whole else None
+
+
+def _matching(state: State, name: str, total: int | None) -> str | SafeString:
+    word = str(STATE_WORDS[state]).lower()
+    if not name:
+        return gettext("All %(total)s %(state)s jobs") % {"total": number(total), "state": word}
+    return format_html(
+        gettext("All {state} jobs whose name holds {name}"),
+        state=word,
+        name=format_html("<bdi>{}</bdi>", cut(name, 60)),
+    )
+
+
+def off(user: AbstractBaseUser | AnonymousUser, can: Ability, action: Action) -> str:
+    """Why somebody cannot do this to jobs of this queue; "" when it can be done."""
+    if not access.allowed(user, action.value):
+        role = access.RIGHTS[access.Right(action.value)].label
+        return gettext("Off: it needs the %(role)s role.") % {"role": role}
+    return can.why_not(action)

@@ -1,0 +1,251 @@
+"""The log of actions as its pages and exports show it: what a query string asks for, and a line for each entry."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from queues import audit
+from queues.actions import Action, Outcome
+from queues.audit import Status
+from queues.errors import BadInput
+from queues.models import AuditEntry
+from queues.types import QueueRef
+
+MOST_EXPORTED = 100_000  # entries of one file
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+
+ACTION_WORDS: Mapping[str, Promise] = {
+    Action.RETRY: _("Retry"),
+    Action.PROMOTE: _("Promote"),
+    Action.DELAY: _("Change time"),
+    Action.PRIORITY: _("Change priority"),
+    Action.EDIT: _("Edit data"),
+    Action.REMOVE: _("Remove"),
+    Action.REMOVE_CHILDREN: _("Remove children"),
+    Action.DUPLICATE: _("Duplicate"),
+    Action.LOG: _("Add a log line"),
+    Action.FAIL: _("Fail orphans"),
+    Action.REQUEUE: _("Requeue orphans"),
+    Action.RESTORE: _("Restore"),
+    Action.ADD: _("Add a job"),
+    Action.PAUSE: _("Pause"),
+    Action.RESUME: _("Resume"),
+    Action.CONCURRENCY: _("Set concurrency"),
+    Action.RATE_LIMIT: _("Set rate limit"),
+    Action.RELEASE_LIMIT: _("Release rate limit"),
+    Action.RELEASE_DEDUPLICATION: _("Release deduplication"),
+    Action.DRAIN: _("Drain"),
+    Action.CLEAN: _("Clean"),
+    Action.OBLITERATE: _("Obliterate"),
+    Action.TRIM_EVENTS: _("Trim events"),
+}
+
+# A word, the glyph, and the colour of it.
+STATUS_WORDS: Mapping[str, tuple[Promise, str, str]] = {
+    Status.STARTED: (pgettext_lazy("audit", "begun, no end known"), "warn", "warn"),
+    Status.RUNNING: (pgettext_lazy("audit", "running"), "active", "active"),
+    Status.DONE: (pgettext_lazy("audit", "done"), "completed", "completed"),
+    Status.REFUSED: (pgettext_lazy("audit", "refused"), "gone", "paused"),
+    Status.FAILED: (pgettext_lazy("audit", "failed"), "failed", "failed"),
+    Status.STOPPED: (pgettext_lazy("audit", "stopped"), "paused", "paused"),
+    Status.UNSURE: (pgettext_lazy("audit", "not sure"), "warn", "warn"),
+}
+
+# A word, and the colour of its bar.
+OUTCOME_WORDS: Mapping[Outcome, tuple[Promise, str]] = {
+    Outcome.DONE: (_("done"), "completed"),
+    Outcome.ALREADY: (_("was so already"), "waiting"),
+    Outcome.GONE: (_("gone before"), "paused"),
+    Outcome.WRONG_STATE: (_("in another state by then"), "delayed"),
+    Outcome.LOCKED: (_("held by a worker"), "active"),
+    Outcome.SCHEDULED: (_("next run of a schedule, left alone"), "prioritized"),
+    Outcome.CHILDREN: (_("waits for children"), "waiting-children"),
+    Outcome.CHANGED: (_("changed by somebody else meanwhile"), "warn"),
+    Outcome.UNSUPPORTED: (_("not possible here"), "warn"),
+}
+
+
+def action_word(action: str) -> str:
+    """An action for eyes; one that has no word of its own as it is written."""
+    word = ACTION_WORDS.get(action)
+    return str(word) if word else action.replace("-", " ").capitalize()
+
+
+class AuditQuery:
+    """Which entries, and from where on. A status or action that is none means all; a bad moment is BadInput."""
+
+    def __init__(self, params: QueryDict, sources: Sequence[str]) -> None:
+        self.who = params.get("who", "").strip()[:150]
+        self.action = params.get("action", "")[:50]
+        self.status = params.get("status", "") if params.get("status") in set(Status) else ""
+        self.source = params.get("source", "") if params.get("source") in sources else ""
+        self.queue = params.get("queue", "").strip()[:2000]
+        self.since, self.until = params.get("since", ""), params.get("until", "")
+        self.older, self.newer = params.get("older", ""), params.get("newer", "")
+        self.filters = audit.Filters(
+            who=self.who,
+            action=self.action,
+            source=self.source,
+            queue=slug_of(self.queue),
+            status=self.status,
+            since=_moment(self.since),
+            until=_moment(self.until),
+        )
+
+    @property
+    def filtered(self) -> bool:
+        return self.filters != audit.Filters()
+
+    @property
+    def as_parameters(self) -> dict[str, str]:
+        """The filters that are set, for the log."""
+        named = ("who", "action", "status", "source", "queue", "since", "until")
+        return {name: str(getattr(self, name)) for name in named if getattr(self, name)}
+
+    @property
+    def actions(self) -> Sequence[tuple[str, str]]:
+        """What can be filtered by: all that can be done to jobs and queues, and whatever else was asked for."""
+        known = [(action.value, action_word(action)) for action in Action]
+        if self.action and self.action not in set(Action):
+            known.append((self.action, action_word(self.action)))
+        return known
+
+    @property
+    def statuses(self) -> Sequence[tuple[str, str]]:
+        return [(status, str(words[0])) for status, words in STATUS_WORDS.items()]
+
+
+def slug_of(typed: str) -> str:
+    """A queue's slug from what somebody typed: the slug itself, or the name of a queue with BullMQ's own prefix."""
+    if not typed:
+        return ""
+    try:
+        return QueueRef.from_slug("", typed).slug
+    except ValueError:
+        return QueueRef("", b"bull", typed.encode("utf-8", errors="surrogatepass")).slug
+
+
+def _moment(typed: str) -> datetime | None:
+    """What `datetime-local` sends, taken as UTC."""
+    if not typed:
+        return None
+    try:
+        found = datetime.fromisoformat(typed)
+    except ValueError:
+        raise BadInput(gettext("A moment is written like 2026-11-30T14:02; it is taken as UTC.")) from None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry in the table."""
+
+    entry: AuditEntry
+
+    @property
+    def action(self) -> str:
+        return action_word(self.entry.action)
+
+    @property
+    def words(self) -> str:
+        return audit.in_words(self.entry)
+
+    @property
+    def status(self) -> tuple[Promise | str, str, str]:
+        return STATUS_WORDS.get(self.entry.status, (self.entry.status, "unknown", "unknown"))
+
+    @property
+    def ref(self) -> QueueRef | None:
+        """The queue it was about, where it was about one."""
+        try:
+            return QueueRef.from_slug(self.entry.source, self.entry.queue) if self.entry.queue else None
+        except ValueError:
+            return None
+
+    @property
+    def restorable(self) -> bool:
+        return self.entry.action == Action.REMOVE
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How many jobs came to one outcome: a bar beside its words. `of` is all of them."""
+
+    outcome: Outcome
+    number: int
+    of: int
+
+    @property
+    def word(self) -> str:
+        return str(OUTCOME_WORDS[self.outcome][0])
+
+    @property
+    def css(self) -> str:
+        return OUTCOME_WORDS[self.outcome][1]
+
+
+def parts(entry: AuditEntry) -> Sequence[Part]:
+    """The outcomes of an entry, those with none left out."""
+    counted = audit.counts(entry)
+    of = max(sum(counted.values()), entry.asked or 0)
+    return [Part(outcome, number, of) for outcome, number in counted.items()]
+
+
+COLUMNS = (
+    "id", "at", "who", "role", "address", "action", "source", "queue", "jobs", "asked", "selection", "parameters",
+    "reason", "status", "outcomes", "note", "ended_at", "duration_ms", "words",
+)  # fmt: skip
+
+
+def _record(entry: AuditEntry) -> dict[str, object]:
+    """An entry as exports tell it. `jobs` are slugs, as in URLs."""
+    made = {name: getattr(entry, name, None) for name in COLUMNS}
+    made |= {name: value.isoformat() for name, value in made.items() if isinstance(value, datetime)}
+    return made | {"words": audit.in_words(entry)}
+
+
+def as_json_lines(entries: Iterable[AuditEntry]) -> Iterator[str]:
+    """One JSON object a line; where it was cut, a last one says so."""
+    for number, entry in enumerate(entries):
+        if number == MOST_EXPORTED:
+            yield json.dumps({"cut": True, "note": _cut_note()}, ensure_ascii=False) + "\n"
+            return
+        yield json.dumps(_record(entry) | {"exceptions": entry.exceptions}, ensure_ascii=False) + "\n"
+
+
+def as_csv(entries: Iterable[AuditEntry]) -> Iterator[str]:
+    """One row an entry below a head; no cell can run as a formula. Where it was cut, a last row says so."""
+    yield _csv_row(COLUMNS)
+    for number, entry in enumerate(entries):
+        if number == MOST_EXPORTED:
+            yield _csv_row((_cut_note(),))
+            return
+        yield _csv_row([_cell(value) for value in _record(entry).values()])
+
+
+def _cut_note() -> str:
+    return gettext("Cut here: a file holds the newest %(most)d entries. Narrow the filter for older ones.") % {
+        "most": MOST_EXPORTED
+    }
+
+
+def _csv_row(cells: Iterable[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow([f"'{cell}" if cell.startswith(FORMULA) else cell for cell in cells])
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,132 @@
+"""Jobs picked from a list: what is asked before something is done to them, and doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from dashboard.access import actor_of, by_action, requires_right, safe_next
+from dashboard.actions.forms import ActionForm, DelayForm, FailForm, PriorityForm, RemoveForm, RetryForm
+from dashboard.http import page
+from dashboard.selection import Picked, question
+from dashboard.selection.question import typed_name
+from queues import operations, outages, readings
+from queues.actions import Action
+from queues.audit import Asked
+from queues.errors import BadInput
+from queues.models import AuditEntry
+from queues.operations.ability import ability
+from queues.types import Counts, QueueRef
+
+FORMS: Mapping[Action, type[ActionForm]] = {
+    Action.RETRY: RetryForm,
+    Action.PROMOTE: ActionForm,
+    Action.DELAY: DelayForm,
+    Action.PRIORITY: PriorityForm,
+    Action.REMOVE: RemoveForm,
+    Action.FAIL: FailForm,
+    Action.REQUEUE: ActionForm,
+}
+ONCE: Mapping[Action, Callable[..., AuditEntry]] = {
+    Action.PROMOTE: operations.promote,
+    Action.DELAY: operations.delay,
+    Action.PRIORITY: operations.priority,
+    Action.FAIL: operations.fail,
+    Action.REQUEUE: operations.requeue,
+}
+
+
+@require_POST
+@requires_right(by_action)
+def ask(request: HttpRequest, source: str, queue: str, action: str) -> HttpResponse:
+    """The question with fresh numbers. Changes nothing; POST, because what is picked may be long."""
+    verb, picked = _asked(request, source, queue, action)
+    counts = _counts(picked.queue)
+    form = FORMS[verb](name=typed_name(verb, picked, counts))
+    return _page(request, verb, picked, counts, form, status=422 if picked.empty else 200)
+
+
+@require_POST
+@requires_right(by_action)
+def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpResponse:
+    """Do it: a few jobs at once and back to the list, many in the background with a page of their own."""
+    verb, picked = _asked(request, source, queue, action)
+    counts = _counts(picked.queue)
+    form = FORMS[verb](request.POST, name=typed_name(verb, picked, counts))
+    if picked.empty or not form.is_valid():
+        return _page(request, verb, picked, counts, form, status=422)
+    asked = Asked(actor_of(request), key=form.cleaned_data["key"], reason=form.cleaned_data["reason"])
+    if picked.targets is not None and len(picked.targets) <= operations.INLINE:
+        return redirect(_done(_back(request, picked), _at_once(asked, verb, picked, form.arguments())))
+    entry = operations.start_bulk(
+        asked,
+        picked.queue,
+        verb,
+        picked.targets,
+        state=picked.state,
+        name=picked.name,
+        expected=picked.expected,
+        until_ms=_servers_clock(picked),
+        parameters=form.arguments(),
+    )
+    return redirect("audit-entry", entry.pk)
+
+
+def _at_once(asked: Asked, verb: Action, picked: Picked, arguments: Mapping[str, object]) -> AuditEntry:
+    targets = picked.targets or ()
+    if verb is Action.REMOVE:
+        return operations.remove(
+            asked, picked.queue, targets, state=picked.state, children=bool(arguments.get("children"))
+        )
+    if verb is Action.RETRY:
+        if picked.state is None:
+            raise BadInput(_("Only failed or completed jobs can be retried: open one of both lists."))
+        return operations.retry(asked, picked.queue, targets, state=picked.state, reset=bool(arguments.get("reset")))
+    return ONCE[verb](asked, picked.queue, targets, **arguments)
+
+
+def _asked(request: HttpRequest, source: str, queue: str, action: str) -> tuple[Action, Picked]:
+    picked = Picked.read(QueueRef.from_slug(source, queue), request.POST)
+    if action not in picked.verbs:
+        raise BadInput(_("This cannot be done to jobs of this state."))
+    return Action(action), picked
+
+
+def _counts(queue: QueueRef) -> Counts:
+    with outages.watched(queue.source) as reader:
+        return reader.queue(queue).counts
+
+
+def _servers_clock(picked: Picked) -> int:
+    """The moment as the server's clock had it, as far as its distance from ours is known."""
+    known = readings.health(picked.queue.source)
+    offset = known[0].clock_offset_ms if known else None
+    return picked.until_ms + round(offset or 0)
+
+
+def _page(
+    request: HttpRequest, verb: Action, picked: Picked, counts: Counts, form: ActionForm, *, status: int
+) -> HttpResponse:
+    act = reverse("act-bulk", args=[picked.queue.source, picked.queue.slug, verb.value])
+    off = ability(picked.queue).why_not(verb)
+    asked = question(verb, picked, counts, form, act=act, back=_back(request, picked), off=off)
+    return page(request, "actions/ask.html", {"ask": asked, "ref": picked.queue}, fragments=("ask",), status=status)
+
+
+def _back(request: HttpRequest, picked: Picked) -> str:
+    """The list as it was left."""
+    queue = reverse("queue", args=[picked.queue.source, picked.queue.slug])
+    return safe_next(request.POST.get("next", "")) or f"{queue}?{urlencode({'state': picked.list_state})}"
+
+
+def _done(back: str, entry: AuditEntry) -> str:
+    """The address with `done` in its query."""
+    parts = urlsplit(back)
+    kept = [pair for pair in parts.query.split("&") if pair and not pair.startswith("done=")]
+    return parts._replace(query="&".join([*kept, f"done={entry.pk}"])).geturl()

@@ -1,0 +1,93 @@
+"""Jobs that were removed and can be brought back as new ones, for as long as their copies are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard import trail
+from dashboard.access import Right, actor_of, requires_right
+from dashboard.http import page
+from queues import operations
+from queues.audit import Asked
+from queues.audit.found import label
+from queues.models import RemovedJob
+from queues.registry import configured
+from queues.types import QueueRef
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A copy in the table."""
+
+    removed: RemovedJob
+
+    @property
+    def ref(self) -> QueueRef | None:
+        try:
+            return QueueRef.from_slug(self.removed.source, self.removed.queue)
+        except ValueError:
+            return None
+
+    @property
+    def label(self) -> str:
+        return label(self.removed.job)
+
+    @property
+    def new_label(self) -> str:
+        return label(self.removed.restored_as)
+
+
+@require_safe
+@requires_right(Right.AUDIT)
+def removed(request: HttpRequest) -> HttpResponse:
+    """All copies that are kept, the last removed first; of one source and queue where the query string says so."""
+    sources = [source.name for source in configured()]
+    source = request.GET.get("source", "") if request.GET.get("source") in sources else ""
+    queue = request.GET.get("queue", "").strip()[:2000]
+    before = request.GET.get("before", "")
+    found = _kept(source, trail.slug_of(queue))
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        found = found.filter(pk__lt=int(before))
+    rows = list(found[: PAGE + 1])
+    context = {
+        "rows": [Kept(row) for row in rows[:PAGE]],
+        "older": rows[PAGE - 1].pk if len(rows) > PAGE else "",
+        "sources": sources,
+        "source": source,
+        "queue": queue,
+        "hours": settings.MIRANTE_UNDO_HOURS,
+        "megabytes": settings.MIRANTE_UNDO_MB,
+    }
+    return page(request, "removed/removed.html", context)
+
+
+@require_POST
+@requires_right(Right.RESTORE)
+def restore(request: HttpRequest, pk: int) -> HttpResponse:
+    """Add a removed job to its queue again, as a new one; 409 where it was restored before."""
+    copy = get_object_or_404(_kept(), pk=pk)
+    asked = Asked(actor_of(request), key=request.POST.get("key", "")[:64], reason=request.POST.get("reason", "")[:500])
+    entry = operations.restore(asked, copy)
+    back = f"{reverse('removed')}?{urlencode({'source': copy.source, 'queue': copy.queue, 'done': entry.pk})}"
+    return redirect(back)
+
+
+def _kept(source: str = "", queue: str = "") -> QuerySet[RemovedJob]:
+    """Copies of jobs whose removal is confirmed. Their stored bytes stay where they are."""
+    found = RemovedJob.objects.filter(removed_at__isnull=False, expires_at__gt=timezone.now()).defer("stored")
+    if source:
+        found = found.filter(source=source)
+    if queue:
+        found = found.filter(queue=queue)
+    return found.select_related("entry").order_by("-pk")
