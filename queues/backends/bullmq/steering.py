@@ -11,7 +11,7 @@ from queues.backends.bullmq.counts import major
 from queues.backends.bullmq.replies import Reply, array, blob, integer
 from queues.backends.bullmq.rights import refusal
 from queues.backends.bullmq.writer import STATES, Writer
-from queues.errors import BadInput
+from queues.errors import BadInput, NotPermitted
 from queues.text import text
 from queues.types import QueueRef
 
@@ -23,7 +23,10 @@ KNOWN_MAJOR = 6
 
 
 def unable(writer: Writer, queue: QueueRef) -> Mapping[Action, str]:
-    four, version, *strange = array(writer.asked("unable", queue))
+    try:
+        four, version, *strange = array(writer.asked("unable", queue))
+    except NotPermitted as error:  # no scripts for our user: no action either
+        return dict.fromkeys(Action, str(error))
     named = text(blob(version) or b"", cap=100).value
     if strange:
         return dict.fromkeys(Action, _strange(strange))
