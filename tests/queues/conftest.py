@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pytest_django.fixtures import Settings
 
-from queues import cost, outages, registry
+from queues import cost, outages, readonly, registry
 from queues.registry import SourceConfig
-from tests.queues.fakes import FakeBackend, as_kind
+from tests.queues.fakes import FakeBackend, ScriptedActions, as_kind
 
 
 @pytest.fixture
@@ -33,3 +33,18 @@ def two(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[F
 def main(two: tuple[FakeBackend, FakeBackend]) -> FakeBackend:
     """The backend of the source `main`, in memory."""
     return two[0]
+
+
+@pytest.fixture
+def acted(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedActions]:
+    """What can be done to the queues of the source `main`, in memory."""
+    made = ScriptedActions()
+    monkeypatch.setitem(sys.modules, "queues.backends.memory", as_kind(made))
+    monkeypatch.setattr(cost, "_reported", cost._Reported())
+    settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory"),)
+    registry.forget()
+    readonly.forget()
+    yield made
+    registry.forget()
+    readonly.forget()
+    outages.forget("main")

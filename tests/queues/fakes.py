@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
-from queues.actions import Clock
+from queues.actions import Action, Clock, NewJob, Outcome, Result, Step, Stored, Target
 from queues.errors import NotFound, Unreachable
 from queues.registry import SourceConfig
 from queues.types import (
@@ -128,10 +129,65 @@ class FakeBackend:
     def close(self) -> None: ...
 
 
-def as_kind() -> SimpleNamespace:
+class ScriptedActions:
+    """Actions that answer what a test says, else that all is done. `calls` is every writing call that came.
+
+    An answer is a value, an exception to be raised, or a function of the call's arguments.
+    """
+
+    commands_sent = 0
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.answers: dict[str, Any] = {}
+        self.forbidden = ""
+        self.probes = 0
+        self.lacks: dict[Action, str] = {}
+        self.jobs: dict[bytes, Stored] = {}
+
+    def read_only(self, queue: QueueRef) -> str:
+        self.probes += 1
+        return self.forbidden
+
+    def unable(self, queue: QueueRef) -> Mapping[Action, str]:
+        return self.lacks
+
+    def stored(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, Stored]:
+        return {job: self.jobs[job] for job in ids if job in self.jobs}
+
+    def add(self, queue: QueueRef, job: NewJob, *, token: str) -> Result:
+        usual = Result(b"", Outcome.DONE, made=job.id or b"100")
+        added: Result = self._called("add", (queue, job), {"token": token}, usual)
+        return added
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        if verb.startswith("_"):
+            raise AttributeError(verb)
+        return lambda *positional, **named: self._called(verb, positional, named, _all_done(positional, verb))
+
+    def _called(self, verb: str, positional: tuple[Any, ...], named: dict[str, Any], usual: Any) -> Any:
+        self.calls.append((verb, positional, named))
+        answer = self.answers.get(verb, usual)
+        if callable(answer):
+            answer = answer(*positional, **named)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _all_done(positional: tuple[Any, ...], verb: str) -> Any:
+    if verb in ("pause", "resume", "trim_events", "drain", "clean", "obliterate"):
+        return Step(1)
+    if len(positional) > 1 and isinstance(positional[1], Sequence) and not isinstance(positional[1], (bytes, str)):
+        targets: Sequence[Target] = positional[1]
+        return [Result(target.id, Outcome.DONE) for target in targets]
+    return Result(b"", Outcome.DONE)
+
+
+def as_kind(actions: ScriptedActions | None = None) -> SimpleNamespace:
     """A module to stand at `queues.backends.memory`."""
 
     def connect(config: SourceConfig, *, connections: int = 16) -> FakeBackend:
         return FakeBackend(config.name)
 
-    return SimpleNamespace(connect=connect)
+    return SimpleNamespace(connect=connect, actions=lambda config: actions or ScriptedActions())
