@@ -25,7 +25,7 @@ end
 local function taken_from_list(id, key, seen)
   if seen ~= "" and tonumber(seen) ~= tonumber(call("HGET", key, "timestamp") or "") then return { "changed", "" } end
   if call("LREM", base .. "wait", -1, id) == 0 and call("LREM", base .. "paused", -1, id) == 0 then
-    return { "wrong-state", state_of(base, id) }
+    return { "wrong-state", (state_of(base, id)) }
   end
   call("HSET", key, "priority", priority)
   enqueue(base, id, false)

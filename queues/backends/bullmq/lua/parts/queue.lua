@@ -82,14 +82,14 @@ end
 -- or next of its priority. Call it before the job leaves where it was: should a key be of a wrong type, nothing is lost.
 local function enqueue(prefix, id, first)
   local priority = tonumber(call("HGET", prefix .. id, "priority") or "") or 0
+  local list = waiting_list(prefix)
+  -- A marker of 4.x is needless beside a job, and would stand before it; its moment may be one long after this.
+  local head = call("LINDEX", list, 0)
+  if head and is_marker(head) then call("LPOP", list) end
   if priority > 0 then
     local counter = first and 0 or call("INCR", prefix .. "pc")
     call("ZADD", prefix .. "prioritized", string.format("%.0f", priority * 4294967296 + counter % 4294967296), id)
   else
-    local list = waiting_list(prefix)
-    -- A marker of 4.x is needless beside a job, and would stand before it.
-    local head = call("LINDEX", list, 0)
-    if head and is_marker(head) then call("LPOP", list) end
     call(first and "RPUSH" or "LPUSH", list, id)
   end
   wake(prefix)
