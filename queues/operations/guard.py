@@ -115,8 +115,9 @@ def ensure_writable(queue: QueueRef) -> None:
     if Capability.ACTIONS not in backend(queue.source).capabilities:
         raise Unsupported(_("Nothing can be changed on the source “%(source)s”.") % {"source": queue.source})
     with writer(queue.source) as actions:
-        if forbidden := readonly.why(queue, actions):
-            raise ReadOnly(forbidden)
+        forbidden = readonly.why(queue, actions)
+    if forbidden:  # not within, where it would be taken for a write that was refused
+        raise ReadOnly(forbidden)
 
 
 def ensure_few(number: int | None) -> None:
