@@ -1,4 +1,4 @@
-"""What runs in the background, each a thin call: beat starts `read_sources`, `scan_sources` and `forget_old_events`.
+"""What runs in the background, each a thin call: beat starts `read_sources`, `scan_sources`, `run_bulks` and others.
 
 A task that was not started in time is worth nothing, so each expires; all may run twice at once. None
 has a time limit of Celery's, which a pool of threads could not keep: what they do is bounded in itself,
@@ -14,11 +14,13 @@ from kombu import Producer
 from kombu.exceptions import OperationalError
 
 from queues import cost, discovery, readings, retention
+from queues.bulk import pruning, running
 from queues.errors import NotFound
 from queues.registry import configured
 
 READ_EVERY_S = 10
 FORGET_EVERY_S = 60
+RUN_EVERY_S = 10
 SCAN_LOOK_EVERY_S = 30
 # A page waits for this. Without limits a broker that swallows packets is waited for until the system gives up.
 PATIENCE = {"max_retries": 1, "interval_start": 0.1, "socket_connect_timeout": 2, "socket_timeout": 2}
@@ -63,8 +65,29 @@ def scan_source(name: str) -> None:
 
 @shared_task(ignore_result=True, expires=FORGET_EVERY_S)
 def forget_old_events() -> None:
-    """Delete kept events that are too old."""
+    """Delete kept events that are too old, and which jobs ended actions were about."""
     retention.forget_old_events()
+    retention.forget_old_entries()
+    pruning.forget_old_batches()
+
+
+@shared_task(ignore_result=True, expires=RUN_EVERY_S)
+def run_bulks() -> None:
+    """Have every action over many jobs go on that nobody runs: its task was lost, or the worker that had it."""
+    for bulk, epoch in running.resting():
+        _send(run_bulk, bulk, epoch)
+
+
+@shared_task(ignore_result=True, expires=60)
+def run_bulk(bulk: int, epoch: int) -> None:
+    """Run such an action for a slice, then make room for others; nothing where it has gone on since `epoch`."""
+    if later := running.run(bulk, epoch):
+        _send(run_bulk, bulk, later.epoch, after_s=later.after_s)
+
+
+def wake_bulk(bulk: int, epoch: int) -> bool:
+    """Have a worker take up such an action now. False when the broker does not answer: `run_bulks` will."""
+    return _send(run_bulk, bulk, epoch)
 
 
 def request_scan(name: str) -> bool:
@@ -77,10 +100,11 @@ def request_scan(name: str) -> bool:
     return _send(scan_sources)
 
 
-def _send(task: Task[..., None], *names: str) -> bool:
+def _send(task: Task[..., None], *arguments: str | int, after_s: float = 0.0) -> bool:
     try:
         with current_app.connection_for_write(connect_timeout=2, transport_options=PATIENCE) as connection:
-            task.apply_async(names, producer=Producer(connection, auto_declare=False), retry=False)
+            producer = Producer(connection, auto_declare=False)
+            task.apply_async(arguments, producer=producer, retry=False, countdown=after_s)
     except OperationalError as error:
         logger.warning("%s could not be handed to a worker: %s", task.name, type(error).__name__)
         return False

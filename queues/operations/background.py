@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from queues import audit
 from queues.actions import Action, Clock, Target
+from queues.audit.tally import Tally
 from queues.audit.types import Asked
+from queues.backend import Events
+from queues.bulk import starting, verbs
+from queues.bulk.freezing import slugs
+from queues.bulk.packing import pack
+from queues.errors import WrongState
 from queues.models import AuditEntry
-from queues.types import QueueRef, State
+from queues.operations.guard import begun, completing, ensure_few
+from queues.outages import watched
+from queues.types import Counts, QueueRef, State
+
+STOP = "stop"
+_WAITING = (State.WAITING, State.PRIORITIZED)
 
 
 def start_bulk(
@@ -24,26 +40,131 @@ def start_bulk(
 ) -> AuditEntry:
     """Do `action` to these targets, or (None) to all jobs of `state` whose name holds `name`. Answers at once: running.
 
-    `until_ms` is the server's clock when it was confirmed, and `expected` how many jobs there were then.
+    `until_ms` is the server's clock when it was confirmed, and `expected` how many jobs there were then. `parameters`
+    are those of the method of `queues.backend.Actions`. BadInput, unwritten, for what no form of ours asks for.
     """
-    raise NotImplementedError
+    given = dict(parameters or {})
+    verbs.check(action, state, given, frozen=targets is not None)
+    values = {"state": state or "", "parameters": given}
+    told = {**given, **({"state": state.value} if state else {})}
+    if targets is not None:
+        picked = tuple(targets)
+        return _started(
+            *(asked, queue, action, lambda entry: starting.frozen(entry, picked, **values)),
+            jobs=slugs(queue, picked),
+            number=len(picked),
+            parameters=told,
+            exact=pack(picked),
+        )
+
+    def begin(entry: AuditEntry) -> None:
+        until = _now(queue) if until_ms is None else until_ms
+        starting.matching(entry, name=name, expected=expected, until_ms=until, **values)
+
+    return _started(
+        *(asked, queue, action, begin), number=expected, parameters=told, selection=_selection(cast(State, state), name)
+    )
 
 
 def drain(asked: Asked, queue: QueueRef, *, delayed: bool) -> AuditEntry:
     """Remove all jobs that wait, or are delayed too. Answers at once: running."""
-    raise NotImplementedError
+    states = (*_WAITING, State.DELAYED) if delayed else _WAITING
+    parameters = {"delayed": delayed}
+    return _started(*(asked, queue, Action.DRAIN, _sweeping(queue, states, "", parameters)), parameters=parameters)
 
 
 def clean(asked: Asked, queue: QueueRef, state: State, *, clock: Clock, older_ms: int) -> AuditEntry:
     """Remove the jobs of a state that are older than so many ms by a clock. Answers at once: running."""
-    raise NotImplementedError
+    verbs.check_clock(state, clock)
+    told = {"state": state.value, "clock": clock.value, "older_ms": older_ms}
+    return _started(*(asked, queue, Action.CLEAN, _sweeping(queue, (state,), state.value, told)), parameters=told)
 
 
 def obliterate(asked: Asked, queue: QueueRef, *, force: bool) -> AuditEntry:
-    """Remove a paused queue with all it holds. Answers at once: running."""
-    raise NotImplementedError
+    """Remove a paused queue with all it holds. Answers at once: running.
+
+    WrongState where it is not paused, or, without `force`, while jobs of it are active.
+    """
+    parameters = {"force": force}
+    begin = _sweeping(queue, tuple(State), "", parameters, check=lambda counts: _check_obliterate(counts, force))
+    return _started(*(asked, queue, Action.OBLITERATE, begin), parameters=parameters)
 
 
 def stop(asked: Asked, entry: AuditEntry) -> AuditEntry:
-    """Ask a running action to stop after its step. Gives the entry of the asking."""
-    raise NotImplementedError
+    """Ask a running action to stop after its step. Gives the entry of the asking.
+
+    WrongState where it has ended; the entry says so then.
+    """
+    queue = QueueRef.from_slug(entry.source, entry.queue)
+    told = {"entry": entry.pk, "action": entry.action}
+    with transaction.atomic():
+        if starting.ask_to_stop(entry, asked.by.name):
+            return audit.record(asked.by, STOP, queue=queue, parameters=told, reason=asked.reason)
+    text = _("This action has ended: there is nothing to stop.")
+    audit.refused(asked.by, STOP, queue=queue, reason=asked.reason, note=text)
+    raise WrongState(text)
+
+
+def _started(
+    asked: Asked,
+    queue: QueueRef,
+    action: Action,
+    begin: Callable[[AuditEntry], None],
+    **told: Any,
+) -> AuditEntry:
+    """The entry, then everything that may refuse, then the rows that a worker takes up."""
+    start = begun(asked, action, queue, **told)
+    if not start.again:
+        with completing(start.entry, Tally(), when_done=None):
+            begin(start.entry)
+    return start.entry
+
+
+def _sweeping(
+    queue: QueueRef,
+    states: Sequence[State],
+    state: str,
+    parameters: Mapping[str, object],
+    *,
+    check: Callable[[Counts], None] = lambda counts: None,
+) -> Callable[[AuditEntry], None]:
+    """Begins a sweep over the jobs that are in these states now."""
+
+    def begin(entry: AuditEntry) -> None:
+        with watched(queue.source) as reader:
+            counts = reader.counts([queue])[queue]
+        until, given = _now(queue), dict(parameters)
+        check(counts)
+        expected = _sum(counts, states)
+        ensure_few(expected)
+        if "older_ms" in given:
+            given["before_ms"] = until - int(cast(int, given["older_ms"]))
+        AuditEntry.objects.filter(pk=entry.pk).update(asked=expected)
+        entry.asked = expected
+        starting.sweep(entry, state=state, expected=expected, until_ms=until, parameters=given)
+
+    return begin
+
+
+def _check_obliterate(counts: Counts, force: bool) -> None:
+    if not counts.paused:
+        raise WrongState(_("Only a paused queue can be removed: pause it first."))
+    if not force and counts[State.ACTIVE]:
+        raise WrongState(_("Jobs of this queue are active: wait for them, or remove them by force."))
+
+
+def _sum(counts: Counts, states: Sequence[State]) -> int | None:
+    found = [counts[state] for state in states]
+    return None if None in found else sum(count or 0 for count in found)
+
+
+def _now(queue: QueueRef) -> int:
+    with watched(queue.source) as reader:
+        return cast(Events, reader).server_ms()
+
+
+def _selection(state: State, name: str) -> str:
+    """The filter in words."""
+    if name:
+        return _("all %(state)s jobs whose name holds “%(name)s”") % {"state": state.value, "name": name[:200]}
+    return _("all %(state)s jobs") % {"state": state.value}

@@ -1,0 +1,104 @@
+"""Batch by batch over what was collected, each asked for until its outcomes are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+
+from queues import undo
+from queues.actions import Action, Outcome, Result, Target
+from queues.audit.types import Status
+from queues.bulk import facts, verbs
+from queues.bulk.packing import pack, unpack
+from queues.bulk.run import Run
+from queues.errors import Unreachable, Unsure
+from queues.models import BulkBatch, RemovedJob
+from queues.types import JobRef, State
+
+
+@dataclass
+class Acting:
+    """Acts on one batch a step.
+
+    `BulkBatch.begun` is true before anything is sent: a batch that is found so was interrupted, by the loss of its
+    worker or of the server's answer. It is asked for again. What was done already comes back as another outcome than
+    `DONE`, and the note says how many did.
+    """
+
+    run: Run
+
+    def step(self) -> None:
+        """The next batch, or the end. Raises what the backend raises, with what it told by then written down."""
+        number = int(self.run.bulk.cursor)
+        batch = BulkBatch.objects.filter(bulk=self.run.bulk, number=number).first()
+        if batch is None:
+            self._finish()
+            return
+        again, targets = batch.begun, unpack(bytes(batch.targets))
+        if not again:
+            self._begin(batch)
+        try:
+            results = self._act(targets)
+        except Unsure as error:
+            self._partly(batch, targets, [result for result in error.results if isinstance(result, Result)], again)
+            raise
+        except Unreachable:
+            self._begin(batch, begun=again)  # nothing was sent
+            raise
+        self._end(batch, results, again)
+
+    def rest(self) -> None:
+        """Nothing is pending between two batches."""
+
+    def _act(self, targets: Sequence[Target]) -> Sequence[Result]:
+        bulk, run = self.run.bulk, self.run
+        with run.writing() as actions:
+            if run.action is not Action.REMOVE:
+                return verbs.act(actions, run.queue, run.action, bulk, targets)
+            state = State(bulk.state) if bulk.state else None
+            ids = [target.id for target in targets]
+            with undo.kept_back(run.entry, run.queue, actions, ids, state) as settle:
+                results = verbs.act(actions, run.queue, run.action, bulk, targets)
+                settle(results)
+        return results
+
+    def _finish(self) -> None:
+        if self.run.action is Action.REMOVE and settings.MIRANTE_UNDO_HOURS:
+            gone = self.run.tally.outcomes.get(Outcome.DONE, 0)
+            self.run.facts[facts.UNKEPT] = max(0, gone - RemovedJob.objects.filter(entry=self.run.entry).count())
+        self.run.finish(Status.DONE)
+
+    def _begin(self, batch: BulkBatch, *, begun: bool = True) -> None:
+        with transaction.atomic():
+            self.run.lease.keep()
+            BulkBatch.objects.filter(pk=batch.pk).update(begun=begun)
+
+    def _end(self, batch: BulkBatch, results: Sequence[Result], again: bool) -> None:
+        self._count(results, again)
+        with self.run.saving(handled=self.run.bulk.handled + len(results), cursor=str(batch.number + 1)):
+            BulkBatch.objects.filter(pk=batch.pk).update(ended=True)
+
+    def _partly(self, batch: BulkBatch, targets: Sequence[Target], known: Sequence[Result], again: bool) -> None:
+        """The outcomes that were told; the batch keeps the other jobs, something may have been done to them."""
+        if not known:
+            return
+        self._count(known, again)
+        rest = targets[len(known) :]
+        with self.run.saving(handled=self.run.bulk.handled + len(known)):
+            BulkBatch.objects.filter(pk=batch.pk).update(targets=pack(rest), size=len(rest), begun=True)
+
+    def _count(self, results: Sequence[Result], again: bool) -> None:
+        self.run.tally.add(results)
+        found = sum(1 for result in results if result.outcome is not Outcome.DONE) if again else 0
+        if again and self.run.action is Action.REMOVE:
+            self._drop_copies(results)
+        if found:
+            self.run.facts[facts.REPEATED] = self.run.facts.get(facts.REPEATED, 0) + found
+
+    def _drop_copies(self, results: Sequence[Result]) -> None:
+        """Copies that the interrupted batch had made of jobs that were there still: they were copied again."""
+        there = [JobRef(self.run.queue, result.id).slug for result in results if result.outcome is not Outcome.GONE]
+        RemovedJob.objects.filter(entry=self.run.entry, removed_at=None, job__in=there).delete()

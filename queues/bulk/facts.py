@@ -1,0 +1,53 @@
+"""What the end of an action has to say besides its outcomes, kept as JSON until then and put into words here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from queues.quantities import number
+
+LOST = "lost"  # true: a worker was lost on the way
+REPEATED = "repeated"  # jobs of a batch that was asked for again, and that were found done or elsewhere
+UNCOUNTED = "uncounted"  # true: a step of a sweep was repeated, so what it did the first time is not counted
+CAPPED = "capped"  # the limit at which collecting ended
+UNKEPT = "unkept"  # jobs that were removed without a copy
+
+Facts = Mapping[str, Any]
+
+
+def sentences(facts: Facts) -> Sequence[str]:
+    """The facts in the active language."""
+    found = []
+    if count := facts.get(REPEATED):
+        found.append(_repeated(count))
+    if facts.get(UNCOUNTED):
+        found.append(_("A step was interrupted and repeated; jobs that it had removed by then are not counted."))
+    if limit := facts.get(CAPPED):
+        found.append(_("More jobs match than the limit of %(limit)s; the others were left.") % {"limit": number(limit)})
+    if count := facts.get(UNKEPT):
+        text = ngettext(
+            "Of %(count)s removed job no copy was kept.", "Of %(count)s removed jobs no copy was kept.", count
+        )
+        found.append(text % {"count": number(count)})
+    return found
+
+
+def left(remaining: int | None) -> str:
+    """What was not handled; None where nobody knows how much."""
+    if remaining is None:
+        return _("The rest was not handled.")
+    text = ngettext("%(count)s job was not handled.", "%(count)s jobs were not handled.", remaining)
+    return text % {"count": number(remaining)}
+
+
+def _repeated(count: int) -> str:
+    text = ngettext(
+        "A batch was interrupted and asked for again: %(count)s of its jobs had been done by then, or had changed.",
+        "Batches were interrupted and asked for again: %(count)s of their jobs had been done by then, or had changed.",
+        count,
+    )
+    return text % {"count": number(count)}

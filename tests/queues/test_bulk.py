@@ -1,0 +1,395 @@
+"""Actions over many jobs: frozen, done once whatever is lost on the way, stopped, and honest about all of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
+
+from queues import operations, outages, readonly, registry
+from queues.actions import Action, Target
+from queues.audit import Status
+from queues.bulk import Phase, lease, pruning, running
+from queues.bulk.lease import FREE_AFTER_S, LeaseLost, Watch, take
+from queues.bulk.packing import LARGEST, batches, pack, unpack
+from queues.bulk.progress import progress
+from queues.errors import BadInput, LimitExceeded, ReadOnly, Unreachable, WrongState
+from queues.models import AuditEntry, BulkBatch
+from queues.registry import SourceConfig
+from queues.types import State
+from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, as_kind, bulk_of, to_its_end
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def shop(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeActions]:
+    """The actions of a source in memory, with a queue `shop` whose failed jobs tests add."""
+    made = FakeActions()
+    monkeypatch.setitem(sys.modules, "queues.backends.memory", as_kind(made))
+    monkeypatch.setattr("queues.tasks.wake_bulk", lambda bulk, epoch: True)  # tests run the slices themselves
+    settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory"),)
+    registry.forget()
+    readonly.forget()
+    yield made
+    registry.forget()
+    readonly.forget()
+    outages.forget("main")
+
+
+def retry_all(expected: int | None = None, until_ms: int = 5_000) -> AuditEntry:
+    return operations.start_bulk(
+        OLGA, SHOP, Action.RETRY, None, state=State.FAILED, expected=expected, until_ms=until_ms, parameters={}
+    )
+
+
+def retry(*ids: bytes) -> AuditEntry:
+    targets = [Target(job, b"1000") for job in ids]
+    return operations.start_bulk(OLGA, SHOP, Action.RETRY, targets, state=State.FAILED, parameters={"reset": False})
+
+
+def outcome(entry: AuditEntry) -> tuple[str, dict[str, int]]:
+    return entry.status, entry.outcomes
+
+
+@given(st.lists(st.tuples(st.binary(max_size=40), st.binary(max_size=20)), max_size=50))
+def test_what_is_packed_comes_back_to_the_byte(pairs: list[tuple[bytes, bytes]]) -> None:
+    targets = [Target(*pair) for pair in pairs]
+    assert unpack(pack(targets)) == targets
+
+
+def test_a_batch_holds_a_thousand_jobs_or_a_megabyte_of_ids() -> None:
+    assert [len(part) for part in batches([Target(b"1")] * 2_500)] == [1_000, 1_000, 500]
+    huge = [Target(b"x" * (LARGEST // 2))] * 5
+    assert [len(part) for part in batches(huge)] == [2, 2, 1]
+    assert not list(batches([]))
+
+
+def test_all_that_match_are_written_down_before_the_first_is_touched_and_then_done(shop: FakeActions) -> None:
+    shop.fail(2_500)
+    seen: list[int] = []
+    shop.before = lambda: seen.append(BulkBatch.objects.count())
+    entry = retry_all(expected=2_500)
+    assert entry.status == Status.RUNNING
+    assert not shop.asked
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("done", {"done": 2_500})
+    assert sorted(shop.retried, key=int) == [b"%d" % each for each in range(2_500)]
+    assert seen[shop.pages :] == [3, 3, 3]  # every batch was there when the first was sent
+    assert (entry.asked, len(entry.jobs), entry.exceptions, entry.note) == (2_500, 1_000, [], "")
+    assert entry.ended_at
+    assert entry.duration_ms is not None
+
+
+def test_what_came_to_the_state_later_is_not_meant(shop: FakeActions) -> None:
+    shop.fail(5)
+    shop.failed[b"9"] = b"6000"
+    assert outcome(to_its_end(retry_all(until_ms=5_000))) == ("done", {"done": 5})
+    assert list(shop.failed) == [b"9"]
+
+
+def test_given_jobs_are_acted_on_as_they_were_seen_and_exceptions_are_listed(shop: FakeActions) -> None:
+    shop.fail(2)
+    shop.failed[b"7"] = b"2000"  # failed again since it was looked at
+    entry = to_its_end(retry(b"0", b"1", b"7", b"8"))
+    assert outcome(entry) == ("done", {"done": 2, "wrong-state": 1, "already": 1})
+    assert [told["job"] for told in entry.exceptions] == ["7", "8"]
+    assert entry.jobs == ["0", "1", "7", "8"]
+
+
+def test_nothing_that_matches_ends_as_done_with_no_outcome(shop: FakeActions) -> None:
+    entry = to_its_end(retry_all(expected=0))
+    assert outcome(entry) == ("done", {})
+    assert entry.asked == 0
+
+
+def test_the_same_form_sent_twice_begins_one_action(shop: FakeActions) -> None:
+    shop.fail(3)
+    asked = type(OLGA)(OLGA.by, key="form-1")
+    first, second = (
+        operations.start_bulk(asked, SHOP, Action.RETRY, [Target(b"0", b"1000")], state=State.FAILED, parameters={})
+        for _again in range(2)
+    )
+    assert first.pk == second.pk
+    assert lease.unended().count() == 1
+
+
+def test_two_actions_over_the_same_jobs_do_each_once(shop: FakeActions) -> None:
+    shop.fail(1_500)
+    first, second = retry_all(), retry_all()
+    a_slice(first, seconds=0)
+    ended = [to_its_end(entry) for entry in (second, first)]
+    assert sum(entry.outcomes.get("done", 0) for entry in ended) == 1_500
+    assert len(shop.retried) == len(set(shop.retried)) == 1_500
+
+
+def test_a_slice_ends_in_time_and_the_next_goes_on(shop: FakeActions) -> None:
+    shop.fail(5_000)
+    entry = retry_all()
+    slices = 0
+    while a_slice(entry, seconds=0.000001):
+        slices += 1
+        assert not bulk_of(entry).holder
+    entry.refresh_from_db()
+    assert slices > 5
+    assert outcome(entry) == ("done", {"done": 5_000})
+    assert "interrupted" not in entry.note
+
+
+def test_a_task_of_before_does_nothing(shop: FakeActions) -> None:
+    shop.fail(5_000)
+    entry = retry_all()
+    bulk = bulk_of(entry)
+    assert running.run(bulk.pk, bulk.epoch, slice_s=0.000001)
+    assert running.run(bulk.pk, bulk.epoch) is None
+    assert bulk_of(entry).phase != Phase.ENDED
+
+
+def test_a_lost_answer_is_asked_for_again_and_said(shop: FakeActions) -> None:
+    shop.fail(1_000)
+    entry = retry_all()
+    shop.loses_answer_after = 300
+    later = a_slice(entry)
+    assert later
+    assert later.after_s > 0
+    entry.refresh_from_db()
+    assert entry.status == Status.RUNNING
+    assert entry.outcomes == {"done": 300}
+    assert "goes on by itself" in entry.note
+    told = progress(entry)
+    assert told
+    assert (told.handled, told.total) == (300, 1_000)
+    assert told.waits_because == entry.note
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("done", {"done": 300, "already": 700})
+    assert "700 of" in entry.note
+    assert len(shop.retried) == 1_000
+    assert len(shop.asked[-1]) == 700
+
+
+def test_a_source_that_is_away_is_waited_for_and_no_batch_is_called_repeated(shop: FakeActions) -> None:
+    shop.fail(10)
+    entry = retry_all()
+    a_slice(entry, seconds=0)
+    shop.down = True
+    pauses = []
+    for _again in range(6):
+        outages.forget("main")
+        later = a_slice(entry)
+        assert later
+        pauses.append(later.after_s)
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
+    entry.refresh_from_db()
+    assert "refuses connections" in entry.note
+    shop.down = False
+    outages.forget("main")
+    entry = to_its_end(entry)
+    assert (*outcome(entry), entry.note) == ("done", {"done": 10}, "")
+
+
+def test_a_source_that_is_away_for_an_hour_is_given_up_with_what_was_not_handled(shop: FakeActions) -> None:
+    shop.fail(1_500)
+    entry = retry_all()
+    shop.after = lambda: setattr(shop, "down", True)
+    assert a_slice(entry)
+    lease.unended().update(down_since=timezone.now() - timedelta(hours=1, seconds=1))
+    outages.forget("main")
+    assert a_slice(entry) is None
+    entry.refresh_from_db()
+    assert outcome(entry) == ("failed", {"done": 1_000})
+    assert "500 jobs were not handled" in entry.note
+
+
+def test_an_action_is_stopped_after_its_batch_and_says_what_is_left(shop: FakeActions) -> None:
+    shop.fail(3_000)
+    entry = retry_all(expected=3_000)
+
+    def stops() -> None:
+        operations.stop(OLGA, entry)
+
+    shop.after = stops
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("stopped", {"done": 1_000})
+    assert entry.note == "Stopped by olga. 2,000 jobs were not handled."
+    asking = AuditEntry.objects.get(action="stop")
+    assert (asking.who, asking.parameters["entry"]) == ("olga", entry.pk)
+
+
+def test_an_action_that_is_stopped_before_it_began_does_nothing(shop: FakeActions) -> None:
+    shop.fail(3)
+    entry = retry_all(expected=3)
+    operations.stop(OLGA, entry)
+    told = progress(entry)
+    assert told
+    assert (told.stoppable, told.stop_asked_by) == (False, "olga")
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("stopped", {})
+    assert "3 jobs were not handled" in entry.note
+    assert not shop.retried
+
+
+def test_what_has_ended_cannot_be_stopped(shop: FakeActions) -> None:
+    entry = to_its_end(retry_all())
+    with pytest.raises(WrongState):
+        operations.stop(OLGA, entry)
+    assert AuditEntry.objects.get(action="stop").status == Status.REFUSED
+
+
+def test_a_worker_that_is_lost_between_redis_and_database_repeats_its_batch_and_says_so(shop: FakeActions) -> None:
+    shop.fail(1_000)
+    entry = retry_all()
+
+    def dies() -> None:
+        raise KeyboardInterrupt
+
+    shop.after = dies
+    with pytest.raises(KeyboardInterrupt):
+        a_slice(entry)
+    assert len(shop.retried) == 1_000
+    shop.after = lambda: None
+    shop.failed[b"5"] = b"2000"  # it ran, and failed again
+    assert a_slice(entry) is None  # held, for all that others know
+    lease.unended().update(holder="")
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("done", {"already": 999, "wrong-state": 1})
+    assert "1,000 of" in entry.note
+    assert len(shop.retried) == 1_000
+
+
+def test_a_silent_holder_is_freed_by_the_looker_s_own_clock_and_can_write_no_more(shop: FakeActions) -> None:
+    shop.fail(1)
+    bulk = bulk_of(retry_all())
+    now = [100.0]
+    watch = Watch(lambda: now[0])
+    assert watch.resting() == [(bulk.pk, 0)]
+    held = take(bulk.pk, 0)
+    assert held
+    assert take(bulk.pk, 0) is None
+    for _again in range(4):
+        assert not watch.resting()
+        now[0] += FREE_AFTER_S - 1
+        held.keep()
+    assert not watch.resting()
+    now[0] += FREE_AFTER_S
+    assert watch.resting() == [(bulk.pk, 2)]
+    with pytest.raises(LeaseLost):
+        held.keep()
+    assert take(bulk.pk, 1) is None
+    assert take(bulk.pk, 2)
+
+
+def test_a_worker_that_was_overtaken_writes_nothing(shop: FakeActions) -> None:
+    shop.fail(1_000)
+    entry = retry_all()
+
+    def overtaken() -> None:
+        shop.after = lambda: None
+        lease.unended().update(holder="", epoch=bulk_of(entry).epoch + 1)
+        to_its_end(entry)
+
+    shop.after = overtaken
+    assert a_slice(entry) is None
+    entry.refresh_from_db()
+    assert outcome(entry) == ("done", {"already": 1_000})
+    assert len(shop.retried) == 1_000
+
+
+def test_an_error_of_ours_ends_the_action_and_is_logged(shop: FakeActions, caplog: pytest.LogCaptureFixture) -> None:
+    shop.fail(1)
+    entry = retry_all()
+
+    def odd() -> None:
+        raise RuntimeError("odd")
+
+    shop.after = odd
+    entry = to_its_end(entry)
+    assert entry.status == Status.FAILED
+    assert "An error of Mirante" in entry.note
+    assert "odd" in caplog.text
+    assert not lease.unended()
+
+
+def test_a_source_that_became_read_only_ends_the_action(shop: FakeActions, settings: Settings) -> None:
+    shop.fail(1)
+    entry = retry_all(expected=1)
+    settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory", read_only=True),)
+    registry.forget()
+    entry = to_its_end(entry)
+    assert entry.status == Status.FAILED
+    assert "read-only" in entry.note
+    assert "1 job was not handled" in entry.note
+    with pytest.raises(ReadOnly):
+        retry_all()
+    assert not lease.unended()
+    assert not shop.retried
+
+
+def test_more_jobs_than_the_limit_are_refused_or_left(shop: FakeActions, settings: Settings) -> None:
+    settings.MIRANTE_BULK_MAX = 1_200
+    shop.fail(2_500)
+    with pytest.raises(LimitExceeded):
+        retry_all(expected=2_500)
+    assert AuditEntry.objects.get().status == Status.REFUSED
+    entry = to_its_end(retry_all(expected=1_100))
+    assert outcome(entry) == ("done", {"done": 1_200})
+    assert "limit of 1,200" in entry.note
+
+
+def test_what_no_form_asks_for_is_refused(shop: FakeActions) -> None:
+    for action, state, parameters in (
+        (Action.PROMOTE, State.FAILED, {}),
+        (Action.REMOVE, State.ACTIVE, {}),
+        (Action.DELAY, State.DELAYED, {}),
+        (Action.PRIORITY, State.WAITING, {"priority": "high"}),
+        (Action.EDIT, State.FAILED, {}),
+        (Action.RETRY, None, {}),
+    ):
+        with pytest.raises(BadInput):
+            operations.start_bulk(OLGA, SHOP, action, None, state=state, parameters=parameters)
+    assert not AuditEntry.objects.exists()
+
+
+def test_a_source_that_is_away_at_the_start_leaves_an_entry_and_nothing_to_run(shop: FakeActions) -> None:
+    registry.backend("main").down = "refuses connections."  # type: ignore[attr-defined]
+    with pytest.raises(Unreachable):
+        operations.start_bulk(OLGA, SHOP, Action.RETRY, None, state=State.FAILED, parameters={})
+    assert AuditEntry.objects.get().status == Status.FAILED
+    assert not lease.unended()
+
+
+def test_the_pace_and_the_rest_are_told_once_they_are_known(shop: FakeActions) -> None:
+    shop.fail(2_500)
+    entry = retry_all(expected=2_500)
+    told = progress(entry)
+    assert told
+    assert (told.phase, told.handled, told.total, told.rate, told.remaining_s) == ("collecting", 0, 2_500, None, None)
+    while bulk_of(entry).handled < 1_000:
+        a_slice(entry, seconds=0.000001)
+    bulk = bulk_of(entry)
+    assert bulk.beat_at
+    lease.unended().update(rated_at=bulk.beat_at - timedelta(seconds=10), rated_handled=0)
+    entry.refresh_from_db()
+    told = progress(entry)
+    assert told
+    assert (told.phase, told.handled, told.total) == ("acting", 1_000, 2_500)
+    assert (told.rate, told.remaining_s) == (100.0, 15.0)
+    assert told.outcomes == {"done": 1_000}
+    assert told.stoppable
+    told = progress(to_its_end(entry))
+    assert told
+    assert (told.phase, told.handled, told.stoppable, told.remaining_s) == ("ended", 2_500, False, None)
+
+
+def test_batches_are_forgotten_a_day_after_the_end(shop: FakeActions) -> None:
+    shop.fail(1_001)
+    old, open_ = to_its_end(retry_all()), retry(b"1")
+    assert pruning.forget_old_batches() == 0
+    AuditEntry.objects.filter(pk=old.pk).update(ended_at=timezone.now() - timedelta(days=1, minutes=1))
+    assert pruning.forget_old_batches() == 2
+    assert [batch.bulk.entry_id for batch in BulkBatch.objects.all()] == [open_.pk]
