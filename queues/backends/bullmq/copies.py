@@ -53,7 +53,7 @@ def stored(writer: Writer, queue: QueueRef, ids: Sequence[bytes], *, most: int) 
 
 def below(writer: Writer, job: JobRef) -> list[Below]:
     """See `queues.backend.Actions.below`. One script."""
-    reply, _ms = writer.timed("below", job.queue, job.id)
+    reply = writer.asked("below", job.queue, job.id)
     if reply is None:
         raise LimitExceeded(_("More than %(limit)d jobs hang below this one.") % {"limit": BELOW})
     return [_below(job.queue.source, array(row, 4)) for row in array(reply)]
@@ -72,7 +72,7 @@ def _of_set(
     _phase, _number, behind = unpack(cursor) if cursor else (0, 0, ())
     score, job_id = behind or (b"", b"")
     highest = until_ms if state in _FINISHED else "+inf"
-    reply, _ms = writer.timed("members_set", queue, ZSETS[state], score, job_id, most, highest)
+    reply = writer.asked("members_set", queue, ZSETS[state], score, job_id, most, highest)
     flat, ended = array(reply, 2)
     found = blobs(flat)
     pairs = list(zip(found[::2], found[1::2], strict=True))
@@ -94,7 +94,7 @@ def _of_list(
     if at >= len(lists) or len(marks) > 1:
         raise BadInput(_("This is not where one of our walks has stopped."))
     place = (left, marks[0]) if marks else ("", b"")
-    reply, _ms = writer.timed("members_list", queue, lists[at], *place, most)
+    reply = writer.asked("members_list", queue, lists[at], *place, most)
     ids, now_left, next_id = array(reply, 3)
     found, following = blobs(ids), blob(next_id) or b""
     hashes = _hashes(writer, queue, found)
@@ -126,7 +126,7 @@ def _sizes(writer: Writer, queue: QueueRef, ids: Sequence[bytes]) -> list[tuple[
     sizes: list[tuple[bytes, int]] = []
     for first in range(0, len(ids), _SIZED):
         part = ids[first : first + _SIZED]
-        reply, _ms = writer.timed("sizes", queue, *part)
+        reply = writer.asked("sizes", queue, *part)
         told = zip(part, array(reply, len(part)), strict=True)
         sizes += [(one, size) for one, size in told if isinstance(size, int)]
     return sizes
@@ -146,7 +146,7 @@ def _portion(wanted: Sequence[tuple[bytes, int]]) -> list[bytes]:
 def _copies(writer: Writer, queue: QueueRef, ids: Sequence[bytes]) -> dict[bytes, Stored]:
     keys = [key(queue, one) for one in ids]
     commands = [command for one in keys for command in (("HGETALL", one), ("LRANGE", one + b":logs", 0, -1))]
-    replies = writer.connection.run(commands)
+    replies = writer.connection.run(commands, reading=True)
     found: dict[bytes, Stored] = {}
     for one, table, lines in zip(ids, replies[::2], replies[1::2], strict=True):
         flat = blobs(table)

@@ -14,7 +14,8 @@ WINDOW = 10_000  # entries of one read
 
 def waiting(connection: Connection, queue: QueueRef) -> int:
     """How many entries there are to look through."""
-    return sum(count(reply) for reply in connection.run([("LLEN", key(queue, name)) for name in LISTS[State.WAITING]]))
+    lengths = connection.run([("LLEN", key(queue, name)) for name in LISTS[State.WAITING]], reading=True)
+    return sum(count(length) for length in lengths)
 
 
 def locate(connection: Connection, queue: QueueRef, ids: Collection[bytes]) -> dict[bytes, bytes]:
@@ -25,10 +26,11 @@ def locate(connection: Connection, queue: QueueRef, ids: Collection[bytes]) -> d
     """
     missing, found = set(ids), {}
     for name in LISTS[State.WAITING]:
-        [length] = connection.run([("LLEN", key(queue, name))])
+        [length] = connection.run([("LLEN", key(queue, name))], reading=True)
         left = count(length)
         while left > 0 and missing:
-            [reply] = connection.run([("LRANGE", key(queue, name), -left, -max(left - WINDOW, 0) - 1)])
+            window = ("LRANGE", key(queue, name), -left, -max(left - WINDOW, 0) - 1)
+            [reply] = connection.run([window], reading=True)
             for offset, entry in enumerate(blobs(reply)):
                 if entry in missing:
                     missing.discard(entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from django.utils.translation import gettext as _
 
@@ -17,7 +18,7 @@ from queues.types import JobRef, QueueRef, State
 LONG = 5_000  # entries of lists that a script looks through for each job; those of longer ones are found beforehand
 AT_ONCE = 250  # jobs of a long list in one script: one pass takes them all out, so few of them would not be quicker
 ROUNDS = 4  # how often jobs are looked for whose place has moved; then a script looks through the list
-AGAIN = b"again"
+AGAIN, NOWHERE, NOT_SOUGHT = b"again", b"-", b"?"  # what the script says, and is told, of places
 _IN_LISTS = (None, State.WAITING)
 _WALK, _CHILDREN = b"0", 100
 
@@ -36,9 +37,11 @@ def remove(
         raise LimitExceeded(_("At most %(limit)d jobs can be removed at once.") % {"limit": BATCH})
     if children:
         return writer.batch("remove_tree", queue, targets, wanted, read=_tree_result)
-    if state not in _IN_LISTS or places.waiting(writer.connection, queue) <= LONG:
-        return _Removal(writer, queue, wanted).of(targets, {}, b"")
-    return _from_long_lists(_Removal(writer, queue, wanted), targets, known=state is not None)
+    removal = _Removal(writer, queue, targets, wanted)
+    if state in _IN_LISTS and places.waiting(writer.connection, queue) > LONG:
+        return _from_long_lists(removal, sought=state is not None)
+    removal.ask(range(len(targets)), {}, b"")
+    return removal.results
 
 
 def remove_children(writer: Writer, job: JobRef) -> Result:
@@ -68,64 +71,62 @@ def _children_result(job: JobRef, went: int, dead: int, stays: bytes) -> Result:
 class _Removal:
     """The script for jobs of one queue, called for as many at a time as their lists permit."""
 
-    def __init__(self, writer: Writer, queue: QueueRef, wanted: str) -> None:
-        self.writer, self.queue, self.wanted = writer, queue, wanted
-        self.results: list[Result] = []  # for what has been answered so far, where the rest is lost
+    def __init__(self, writer: Writer, queue: QueueRef, targets: Sequence[Target], wanted: str) -> None:
+        self.writer, self.queue, self.targets, self.wanted = writer, queue, targets, wanted
+        self.answers: dict[int, Result] = {}  # by the number of the target
 
-    def of(self, targets: Sequence[Target], hints: Mapping[bytes, bytes], otherwise: bytes) -> list[Result]:
-        """A result for each; `hints` = where it is in a list, `otherwise` = what is said of those without."""
-        pace, found, at = self.writer.pace("remove"), [], 0
-        while at < len(targets):
-            size = AT_ONCE if hints or otherwise else pace.size
-            part = targets[at : at + size]
-            flat = [piece for one in part for piece in (one.id, one.seen, hints.get(one.id, otherwise))]
+    @property
+    def results(self) -> list[Result]:
+        """What is known of the targets in their order, up to the first of which nothing is."""
+        numbers = takewhile(self.answers.__contains__, range(len(self.targets)))
+        return [self.answers[number] for number in numbers]
+
+    def ask(self, numbers: Sequence[int], hints: Mapping[bytes, bytes], otherwise: bytes) -> list[int]:
+        """Removes these; `hints` = where each is in a list, `otherwise` = what is said of those without.
+
+        Gives back the numbers of those that have to be looked for (again).
+        """
+        quick, pace, again, at = bool(hints or otherwise), self.writer.pace("remove"), list[int](), 0
+        while at < len(numbers):
+            part = numbers[at : at + (AT_ONCE if quick else pace.size)]
+            targets = [self.targets[number] for number in part]
+            flat = [piece for one in targets for piece in (one.id, one.seen, hints.get(one.id, otherwise))]
             reply, ms = self._send(flat)
-            if not (hints or otherwise):
+            if not quick:
                 pace.took(len(part), ms)
-            answers = [_result(one, told) for one, told in zip(part, array(reply, len(part)), strict=True)]
-            self.results += [answer for answer in answers if answer.why != _AGAIN]
-            found += answers
+            for number, one, told in zip(part, targets, array(reply, len(part)), strict=True):
+                if array(told)[0] == AGAIN:
+                    again.append(number)
+                else:
+                    self.answers[number] = result(one, told)
             at += len(part)
-        return found
+        return again
 
     def _send(self, flat: Sequence[bytes]) -> tuple[Reply, float]:
         try:
             return self.writer.timed("remove", self.queue, self.wanted, *flat)
         except QueueError as error:
-            if not self.results and not isinstance(error, Unsure):
+            if not self.answers and not isinstance(error, Unsure):
                 raise
             source = self.writer.connection.source
             raise Unsure(str(error), source=source, results=self.results) from error
 
 
-_AGAIN = "again"
+def _from_long_lists(removal: _Removal, *, sought: bool) -> list[Result]:
+    """The same where a look through the lists for each job would hold the server for long.
 
-
-def _result(target: Target, told: Reply) -> Result:
-    if array(told)[0] == AGAIN:
-        return Result(target.id, Outcome.GONE, why=_AGAIN)
-    return result(target, told)
-
-
-def _from_long_lists(removal: _Removal, targets: Sequence[Target], *, known: bool) -> list[Result]:
-    """The same where a look through the lists for each job would hold the server for long."""
-    answers: dict[int, Result] = {}
-    left = list(range(len(targets)))
-    for round_ in range(ROUNDS + 1):
-        asked = [targets[number] for number in left]
-        if round_ == 0 and not known:
-            hints, otherwise = {}, b"?"
-        elif round_ < ROUNDS:
-            hints = places.locate(removal.writer.connection, removal.queue, {target.id for target in asked})
-            otherwise = b"-"
-        else:
-            hints, otherwise = {}, b""
-        told = removal.of(asked, hints, otherwise)
-        answers |= dict(zip(left, told, strict=True))
-        left = [number for number, answer in zip(left, told, strict=True) if answer.why == _AGAIN]
-        if not left:
-            break
-    return [answers[number] for number in range(len(targets))]
+    `sought` = they are in a list if anywhere; else those are told first that are in none.
+    """
+    left: Sequence[int] = range(len(removal.targets))
+    if not sought:
+        left = removal.ask(left, {}, NOT_SOUGHT)
+    for _round in range(ROUNDS):
+        if left:
+            ids = {removal.targets[number].id for number in left}
+            left = removal.ask(left, places.locate(removal.writer.connection, removal.queue, ids), NOWHERE)
+    if left:
+        removal.ask(left, {}, b"")
+    return removal.results
 
 
 def _tree_result(target: Target, told: Reply) -> Result:

@@ -91,7 +91,8 @@ def trim_events(writer: Writer, queue: QueueRef, *, keep: int) -> Step:
 
 def _heads(writer: Writer, queue: QueueRef) -> list[bytes]:
     """What stands at the head of both lists: nothing that is added there later belongs to what is drained."""
-    replies = writer.connection.run([("LINDEX", key(queue, name), 0) for name in _LISTED])
+    commands = [("LINDEX", key(queue, name), 0) for name in _LISTED]
+    replies = writer.connection.run(commands, reading=True)
     return [blob(reply) or b"" for reply in replies]
 
 

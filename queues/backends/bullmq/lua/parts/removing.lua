@@ -2,9 +2,12 @@
 local QUEUE_HASHES = { meta = true, ["metrics:completed"] = true, ["metrics:failed"] = true }
 local NOTHING = "0:9" -- stands in a list for what goes; every version steps over what begins with 0:
 
--- Whether there is a job's hash: an id may also be the name of one of the queue's own keys (`wait`, `meta`).
+-- Whether there is a job's hash. An id may also be the name of another key of the queue (`wait`, `meta`,
+-- `7:processed`, `repeat:nightly`): a job knows when it was made, and one that does not has at least no colon in its id.
 local function has_hash(prefix, id)
-  return not QUEUE_HASHES[id] and call("TYPE", prefix .. id).ok == "hash"
+  if QUEUE_HASHES[id] then return false end
+  local known = redis.pcall("HEXISTS", prefix .. id, "timestamp")
+  return known == 1 or known == 0 and not string.find(id, ":", 1, true) and call("EXISTS", prefix .. id) == 1
 end
 
 -- The collection that holds an id, by the last part of its key, with the score or (in lists) the index.
