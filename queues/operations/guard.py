@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from queues import readonly
 from queues.actions import Action
 from queues.audit import log
+from queues.audit.clean import line
 from queues.audit.tally import Tally
 from queues.audit.types import Asked, Status
 from queues.backend import Actions
@@ -64,7 +65,7 @@ def begun(
     token = _token(asked, [action, queue.source, queue.slug, jobs, number, selection, parameters], exact)
     draft = log.draft(asked.by, action, queue=queue, jobs=jobs, parameters=parameters, reason=asked.reason)
     draft.asked = len(jobs) if number is None and jobs else number
-    draft.selection = selection
+    draft.selection = line(selection, 1_000)
     draft.key = token if asked.key else None
     draft.status = Status.RUNNING if background else Status.STARTED
     entry, again = _claimed(draft, also)
