@@ -251,10 +251,16 @@ class Actions(Protocol):
         """Forget which job holds a deduplication id, where that job is gone or has ended."""
 
     def pause(self, queue: QueueRef) -> Step:
-        """Let no worker take a job, in the manner of the version that works on this queue."""
+        """A step of letting no worker take a job, in the manner of the version that works on this queue.
+
+        Repeat it until its `cursor` is None: only a long list that was left parked needs more than one.
+        """
 
     def resume(self, queue: QueueRef) -> Step:
-        """A step of letting workers take jobs again: both lists are merged in order, then the queue is open."""
+        """A step of letting workers take jobs again: both lists are merged in order, then the queue is open.
+
+        Repeat it until its `cursor` is None. Jobs that are parked on an open queue are brought back by it, too.
+        """
 
     def concurrency(self, queue: QueueRef, most: int | None) -> Result:
         """How many jobs of the queue may be active at once; None = no limit."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from queues.backend import Backend
+from queues.backend import Actions, Backend
 from queues.backends import bullmq
 from queues.events import EventKind
 from queues.types import QueueRef, State
@@ -19,6 +19,7 @@ class Stage(Protocol):
     """One backend on its stage. A further backend adds a class like this one and its name to `STAGES`."""
 
     backend: Backend
+    actions: Actions  # only for a backend with `Capability.ACTIONS`
 
     def fill(self, name: str, amounts: Mapping[State, int]) -> QueueRef:
         """A queue with so many jobs in each state, ids counting up from 1 in the order in which they were made."""
@@ -37,6 +38,7 @@ class BullMQStage:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.backend = bullmq.connect(server.config())
+        self.actions = bullmq.actions(server.config())
 
     def fill(self, name: str, amounts: Mapping[State, int]) -> QueueRef:
         with self.server.client() as client:
