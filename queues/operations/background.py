@@ -46,7 +46,9 @@ def start_bulk(
     given = dict(parameters or {})
     verbs.check(action, state, given, frozen=targets is not None)
     values = {"state": state or "", "parameters": given}
-    told = {**given, **({"state": state.value} if state else {})}
+    told = {"failed_reason" if each == "reason" else each: value for each, value in given.items()}
+    if state:
+        told["state"] = state.value
     if targets is not None:
         picked = tuple(targets)
         return _started(

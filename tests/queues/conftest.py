@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 
 from queues import cost, outages, readonly, registry
 from queues.registry import SourceConfig
+from tests.queues import acting
 from tests.queues.fakes import FakeBackend, ScriptedActions, as_kind
 
 
@@ -48,3 +49,24 @@ def acted(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scrip
     registry.forget()
     readonly.forget()
     outages.forget("main")
+
+
+@pytest.fixture
+def actions_in_memory(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[acting.FakeActions]:
+    """The actions of a source in memory, with a queue `shop` whose failed jobs tests add."""
+    made = acting.FakeActions()
+    monkeypatch.setitem(sys.modules, "queues.backends.memory", acting.as_kind(made))
+    monkeypatch.setattr(cost, "_reported", cost._Reported())
+    settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory"),)
+    registry.forget()
+    readonly.forget()
+    yield made
+    registry.forget()
+    readonly.forget()
+    outages.forget("main")
+
+
+@pytest.fixture
+def no_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker takes anything up: tests run the slices themselves."""
+    monkeypatch.setattr("queues.tasks.wake_bulk", lambda bulk, epoch: True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from queues import operations, outages, readonly, registry
+from queues import operations, outages, registry
 from queues.actions import Action, Target
 from queues.audit import Status
 from queues.bulk import Phase, lease, pruning, running
@@ -23,24 +21,14 @@ from queues.errors import BadInput, LimitExceeded, ReadOnly, Unreachable, WrongS
 from queues.models import AuditEntry, BulkBatch
 from queues.registry import SourceConfig
 from queues.types import State
-from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, as_kind, bulk_of, to_its_end
+from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, bulk_of, to_its_end
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_tasks")]
 
 
 @pytest.fixture
-def shop(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeActions]:
-    """The actions of a source in memory, with a queue `shop` whose failed jobs tests add."""
-    made = FakeActions()
-    monkeypatch.setitem(sys.modules, "queues.backends.memory", as_kind(made))
-    monkeypatch.setattr("queues.tasks.wake_bulk", lambda bulk, epoch: True)  # tests run the slices themselves
-    settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory"),)
-    registry.forget()
-    readonly.forget()
-    yield made
-    registry.forget()
-    readonly.forget()
-    outages.forget("main")
+def shop(actions_in_memory: FakeActions) -> FakeActions:
+    return actions_in_memory
 
 
 def retry_all(expected: int | None = None, until_ms: int = 5_000) -> AuditEntry:
