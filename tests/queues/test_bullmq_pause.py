@@ -48,6 +48,7 @@ await sleep(300);
 """
 TAKEN = "await until(() => keep.order.length >= args.count); return keep.order;"
 SO_FAR = "return keep.order;"
+MIXED = ("add", "add", "urgent", "pause", "resume", "our pause", "our resume")
 DONE, ALREADY = Step(1), Step(0, kept={Outcome.ALREADY: 1})
 
 
@@ -232,6 +233,29 @@ def test_whatever_a_fleet_and_we_do_in_turn_no_job_is_lost(
         operating.resume(SHOP)
         order = node.run(FINISH, url=server.url, major=new, count=len(added))
         assert sorted(cast(list[str], order)) == sorted(added), ops
+
+
+def test_a_mixed_fleet_loses_nothing_through_us(
+    *, new: int, node: Node, server: Server, store: redis.Redis, operating: BullMQActions, rng: random.Random
+) -> None:
+    """What 5.x renames over is lost, with or without us; so it pauses and resumes only where it destroys nothing."""
+    for _ in range(rounds(sample=2, soak=40)):
+        node.reset()
+        store.flushall()
+        added, done = [], []
+        for number in range(25):
+            op, major = rng.choice(MIXED), rng.choice([5, 6])
+            if op in ("pause", "resume") and major == 5 and store.exists("bull:shop:wait", "bull:shop:paused") == 2:
+                continue
+            if op.startswith("our"):
+                (operating.pause if op == "our pause" else operating.resume)(SHOP)
+            else:
+                node.run(DO, url=server.url, major=major, op=op, id=f"job-{number}")
+            added += [f"job-{number}"] if op in ("add", "urgent") else []
+            done.append(f"{major}.x {op}")
+        operating.resume(SHOP)
+        order = node.run(FINISH, url=server.url, major=new, count=len(added))
+        assert sorted(cast(list[str], order)) == sorted(added), done
 
 
 def _events(store: redis.Redis) -> list[bytes]:

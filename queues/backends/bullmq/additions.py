@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 def edit(writer: Writer, job: JobRef, data: bytes, *, was: bytes) -> Result:
-    """Both go to the server whole, and are compared there: about 5 ms of its time for 5 MB."""
+    """What was and what shall be go to the server whole, and are compared there: some 20 ms of its time for 5 MB."""
     newjobs.ensure_json(data)
     reply, _ms = writer.timed("edit", job.queue, job.id, was, data)
     return _result(job.id, reply)
