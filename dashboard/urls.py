@@ -5,7 +5,23 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 from dashboard import converters
-from dashboard.views import account, audit, bulk, find, health, jobs, live, overview, queues, removed, system, users
+from dashboard.views import (
+    account,
+    actions,
+    audit,
+    bulk,
+    find,
+    health,
+    jobs,
+    live,
+    masking,
+    me,
+    overview,
+    queues,
+    removed,
+    system,
+    users,
+)
 
 register_converter(converters.SourceConverter, "source")
 register_converter(converters.QueueConverter, "queue")
@@ -20,6 +36,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/", jobs.job, name="job"),
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/logs/", jobs.logs, name="logs"),
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/fields/<job:field>/", jobs.field, name="field"),
+    path("queues/<source:source>/<queue:queue>/ask/<str:action>/", actions.ask_queue, name="ask-queue"),
+    path("queues/<source:source>/<queue:queue>/act/<str:action>/", actions.act_queue, name="act-queue"),
+    path("queues/<source:source>/<queue:queue>/jobs/<job:job>/ask/<str:action>/", actions.ask_job, name="ask-job"),
+    path("queues/<source:source>/<queue:queue>/jobs/<job:job>/act/<str:action>/", actions.act_job, name="act-job"),
     path("queues/<source:source>/<queue:queue>/bulk/ask/<str:action>/", bulk.ask, name="ask-bulk"),
     path("queues/<source:source>/<queue:queue>/bulk/act/<str:action>/", bulk.act, name="act-bulk"),
     path("audit/", audit.log, name="audit"),
@@ -30,11 +50,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("audit/<int:pk>/stop/", audit.stop, name="audit-stop"),
     path("removed/", removed.removed, name="removed"),
     path("removed/<int:pk>/restore/", removed.restore, name="restore"),
+    path("queues/<source:source>/<queue:queue>/jobs/<job:job>/reveal/", jobs.reveal, name="reveal"),
+    path("masking/", masking.masking, name="masking"),
+    path("masking/add/", masking.add, name="masking-add"),
+    path("masking/<int:pk>/delete/", masking.delete, name="masking-delete"),
     path("system/", system.system, name="system"),
     path("system/<source:source>/scan/", system.scan, name="scan"),
     path("system/<source:source>/pin/", system.pin, name="pin-by-name"),
     path("system/<source:source>/try/", system.try_now, name="try"),
     path("users/", users.users, name="users"),
+    path("users/me/", me.me, name="me"),
     path("users/add/", users.add, name="user-add"),
     path("users/<int:pk>/", users.user, name="user"),
     path("users/<int:pk>/role/", users.role, name="user-role"),

@@ -9,9 +9,10 @@ from django.utils.translation import ngettext
 
 from dashboard.actions.ask import named, say
 from dashboard.actions.subject import Below, JobSubject
+from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS, shown
 from queues.actions import Action
-from queues.quantities import instant, number
+from queues.quantities import number
 from queues.types import JobRef, State
 
 
@@ -106,18 +107,13 @@ def _twin(about: JobSubject) -> str:
 
 def _promote(about: JobSubject) -> Sequence[str]:
     due = about.job.row.run_at_ms
-    at = instant(due)
-    return (
-        say(_("It was to run at {at} UTC; now it runs as soon as a worker is free."), at=f"{at:%Y-%m-%d %H:%M:%S}")
-        if at
-        else "",
-        _goes_to_line(about),
-    )
+    said = _("It was to run at {at}; now it runs as soon as a worker is free.")
+    return (say(said, at=moment(due)) if due is not None else "", _goes_to_line(about))
 
 
 def _delay(about: JobSubject) -> Sequence[str]:
-    at = instant(about.job.row.run_at_ms)
-    return (say(_("Now it is to run at {at} UTC."), at=f"{at:%Y-%m-%d %H:%M:%S}"),) if at else ()
+    due = about.job.row.run_at_ms
+    return (say(_("Now it is to run at {at}."), at=moment(due)),) if due is not None else ()
 
 
 def _priority(about: JobSubject) -> Sequence[str]:

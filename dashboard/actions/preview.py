@@ -10,10 +10,11 @@ from django.utils.translation import ngettext
 
 from dashboard.actions.ask import named, say
 from dashboard.actions.forms.sweeps import CLOCK_WORDS
+from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS, shown
 from queues import outages
 from queues.actions import Clock
-from queues.quantities import duration, instant, now_ms, number
+from queues.quantities import duration, now_ms, number
 from queues.types import Delay, JobRow, Order, QueueRef, State
 
 LOOKED_AT, PAGE, SAMPLES = 1_000, 200, 8
@@ -75,8 +76,7 @@ class Preview:
         return [self._line(row) for row in self.samples]
 
     def _line(self, row: JobRow) -> str:
-        at = instant(stands(row, self.clock))
-        when = f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else ""
+        when = moment(stands(row, self.clock))
         return say("{job} · {name} · {when}", job=named(row.ref.label), name=named(shown(row.name, 60)), when=when)
 
 

@@ -12,9 +12,21 @@ const closable = () => {
   if (close) dialog.append(close.cloneNode(true));
 };
 
+// With this script a moment is typed in the reader's own time zone, and the field says so.
+const local = () => {
+  for (const field of document.querySelectorAll("[data-local]")) {
+    const note = field.parentElement.querySelector("small");
+    if (note) note.textContent = field.dataset.local;
+  }
+};
+local();
+
 document.addEventListener("click", (event) => {
   const asks = event.target.closest("[data-ask]");
-  if (asks) opener = asks;
+  if (asks) {
+    opener = asks;
+    asks.closest("details")?.removeAttribute("open");
+  }
   if (dialog?.contains(event.target) && event.target.closest("[data-closes]")) {
     event.preventDefault();
     dialog.close();
@@ -23,13 +35,13 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:afterSwap", (event) => {
   if (!dialog || event.detail.target !== dialog) return;
   closable();
+  local();
   if (!dialog.open) dialog.showModal();
   first()?.focus();
 });
 dialog?.addEventListener("close", () => {
   dialog.replaceChildren();
-  opener?.closest("details[open]")?.querySelector("summary")?.focus();
-  if (opener?.isConnected) opener.focus();
+  if (opener?.isConnected) (opener.closest("details")?.querySelector("summary") ?? opener).focus();
   opener = null;
 });
 
@@ -47,6 +59,13 @@ window.addEventListener("pageshow", () => {
     for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
   }
 });
+
+// What came of an action is told once: reloading or sending the address on does not tell it again.
+const here = new URL(location.href);
+if (here.searchParams.has("done")) {
+  here.searchParams.delete("done");
+  history.replaceState(history.state, "", here);
+}
 
 // A moment is typed in the reader's own time; what it is in UTC stands below it, and goes to the server.
 const zoned = (at, timeZone) => at.toLocaleString([], { dateStyle: "medium", timeStyle: "short", timeZone });

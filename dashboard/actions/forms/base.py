@@ -8,12 +8,17 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.forms.boundfield import BoundField
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms import InkField
+from queues.names import decode_part
+from queues.types import State
 
 LAST = ("sure", "reason")  # stand behind the fields of the action itself
+OUR_OWN = frozenset({"key", "seen", "from_state", *LAST})
 
 
 class ActField(InkField):
@@ -37,7 +42,8 @@ class ActionForm(forms.Form):
     rows: ClassVar[Sequence[Sequence[str]]] = ()  # fields that stand beside each other
 
     key = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
-    seen = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+    seen = forms.CharField(widget=forms.HiddenInput, max_length=200, required=False)  # as `names.encode_part` writes it
+    from_state = forms.CharField(widget=forms.HiddenInput, max_length=20, required=False)
     reason = forms.CharField(
         label=_("Reason"),
         required=False,
@@ -66,8 +72,30 @@ class ActionForm(forms.Form):
 
     def arguments(self) -> dict[str, Any]:
         """What the action takes by keyword. Only of a valid form."""
-        own = [name for name in self.fields if name not in ("key", "seen", *LAST)]
+        own = [name for name in self.fields if name not in OUR_OWN]
         return {name: self.cleaned_data[name] for name in own}
+
+    @property
+    def seen_mark(self) -> bytes:
+        """What was seen of the job, see `queues.actions.Target`; empty where that cannot be read."""
+        try:
+            return decode_part(self.cleaned_data["seen"], colon=True) if self.cleaned_data["seen"] else b""
+        except ValueError:
+            return b""
+
+    @property
+    def seen_state(self) -> State | None:
+        """The state in which the job was seen."""
+        found: str = self.cleaned_data["from_state"]
+        return State(found) if found in set(State) else None
+
+    def renew(self) -> None:
+        """Give a form that was sent a new key: sent once more it is meant once more."""
+        self._put(key=secrets.token_urlsafe(24))
+
+    def _put(self, **values: str) -> None:
+        sent = {name: self.data.getlist(name) for name in self.data} if isinstance(self.data, QueryDict) else {}
+        self.data = MultiValueDict({**sent, **{name: [value] for name, value in values.items()}})
 
     @property
     def asked(self) -> Sequence[Sequence[BoundField]]:

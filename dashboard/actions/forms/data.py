@@ -12,7 +12,7 @@ from dashboard.actions.forms.base import ActionForm
 from dashboard.actions.hiding import Editable, Refused, Uneditable, editable, edited
 from queues.redaction import Rules
 
-AREA = {"rows": 14, "spellcheck": "false", "autocomplete": "off", "autocapitalize": "off", "dir": "ltr", "wrap": "off"}
+AREA = {"rows": 14, "spellcheck": "false", "autocomplete": "off", "autocapitalize": "off", "dir": "ltr"}
 
 
 def stamp(raw: bytes) -> str:
@@ -21,7 +21,9 @@ def stamp(raw: bytes) -> str:
 
 
 class DataForm(ActionForm):
-    """Data as JSON. `raw` is what is stored now, `whole` whether that is all of it; `may_drop` as in `hiding`.
+    """Data as JSON. `raw` is what is stored now (None: unknown), `whole` whether that is all.
+
+    `may_drop` as in `hiding`.
 
     `uneditable` says why there is no field for it, where there is none.
     """
@@ -30,12 +32,14 @@ class DataForm(ActionForm):
     was = forms.CharField(widget=forms.HiddenInput, required=False, max_length=64)
 
     def __init__(
-        self, *args: Any, raw: bytes, rules: Rules, whole: bool = True, may_drop: bool = False, **kwargs: Any
+        self, *args: Any, raw: bytes | None, rules: Rules, whole: bool = True, may_drop: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.raw, self._rules, self._may_drop = raw, rules, may_drop
+        self.raw, self._rules, self._may_drop = raw or b"", rules, may_drop
         self.uneditable = ""
         self.before: Editable | None = None
+        if raw is None:  # not to be read now: the form only keeps what was typed
+            return
         try:
             self.before = editable(raw, rules, whole=whole)
         except Uneditable as reason:
@@ -56,6 +60,16 @@ class DataForm(ActionForm):
     def changed(self) -> bool:
         """Whether somebody else changed the data since this form was made."""
         return not constant_time_compare(str(self.data.get("was") or ""), stamp(self.raw))
+
+    def over_theirs(self) -> None:
+        """Go on from what is stored now: sent once more, this text takes its place."""
+        self.renew()
+        self._put(was=stamp(self.raw))
+
+    @property
+    def same(self) -> bool:
+        """Whether what was typed is what is stored."""
+        return self.is_valid() and self.cleaned_data.get("payload") == self.raw
 
     def clean_payload(self) -> bytes:
         assert self.before is not None

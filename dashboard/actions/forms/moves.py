@@ -68,7 +68,12 @@ class DelayForm(ActionForm):
         input_formats=[LOCAL, "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"],
         help_text=_("In UTC."),
         widget=forms.DateTimeInput(
-            format=LOCAL, attrs={"type": "datetime-local", "data-when": _("{} in your time zone, {} UTC")}
+            format=LOCAL,
+            attrs={
+                "type": "datetime-local",
+                "data-when": _("{} in your time zone, {} UTC"),
+                "data-local": _("In your time zone."),
+            },
         ),
     )
     at_ms = forms.IntegerField(required=False, widget=forms.HiddenInput)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -9,10 +11,15 @@ from dashboard.actions.forms.base import ActionForm
 
 
 class RemoveForm(ActionForm):
-    """Remove: whether what hangs below goes too."""
+    """Remove: whether what hangs below goes too. `below` False: nothing does, and nothing is asked."""
 
     children = forms.BooleanField(
         label=_("Also remove what hangs below"),
         required=False,
         help_text=_("All children and theirs, in this and other queues. Nothing is removed where a worker holds one."),
     )
+
+    def __init__(self, *args: Any, below: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not below:
+            self.fields["children"].widget = forms.HiddenInput()
