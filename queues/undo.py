@@ -37,7 +37,7 @@ EVICTED_AT_ONCE = 500
 
 logger = logging.getLogger(__name__)
 
-Settle = Callable[[Sequence[Result]], None]
+Settle = Callable[[Sequence[Result]], int]  # gives how many copies are confirmed
 
 
 @contextmanager
@@ -109,9 +109,10 @@ def unpack(raw: bytes) -> Stored:
 def _copied(
     entry: AuditEntry, queue: QueueRef, actions: Actions, ids: Sequence[bytes], state: State | None
 ) -> dict[bytes, int]:
-    """The rows written, by the id of the job."""
+    """The rows written, by the id of the job. Unconfirmed ones of an earlier try give way to them."""
     if not settings.MIRANTE_UNDO_HOURS:
         return {}
+    earlier = dict(RemovedJob.objects.filter(entry=entry, removed_at__isnull=True).values_list("job", "pk"))
     room = _budget() // SHARE - _size(RemovedJob.objects.filter(entry=entry))
     rows: dict[bytes, int] = {}
     for at in range(0, len(ids), CHUNK):
@@ -125,6 +126,9 @@ def _copied(
                 fitting[job] = row
                 room -= row.size
         written = RemovedJob.objects.bulk_create(fitting.values())
+        replaced = {earlier[row.job] for row in written if row.job in earlier}
+        if replaced:
+            RemovedJob.objects.filter(pk__in=replaced).delete()
         rows |= {job: row.pk for job, row in zip(fitting, written, strict=True)}
     return rows
 
@@ -144,7 +148,7 @@ def _row(entry: AuditEntry, job: JobRef, stored: Stored, state: State | None) ->
     )
 
 
-def _settle(rows: Mapping[bytes, int], results: Sequence[Result], *, others_stay: bool = False) -> None:
+def _settle(rows: Mapping[bytes, int], results: Sequence[Result], *, others_stay: bool = False) -> int:
     """Confirm or delete copies. While the database is busy they stay as they are: the jobs are gone all the same."""
     gone = {rows[result.id] for result in results if result.outcome is Outcome.DONE and result.id in rows}
     if others_stay:
@@ -160,6 +164,7 @@ def _settle(rows: Mapping[bytes, int], results: Sequence[Result], *, others_stay
                 RemovedJob.objects.filter(pk__in=left).delete()
     except OperationalError as error:
         logger.warning("Copies of removed jobs stay unconfirmed: %s", error)
+    return len(gone)
 
 
 def _make_room() -> None:

@@ -81,9 +81,15 @@ def _some(entry: AuditEntry, outcome: Outcome, count: int, kept: Sequence[Except
     return [part + _why(these) + _by(these)]
 
 
+def besides(entry: AuditEntry) -> str:
+    """What there is to know about jobs that were done, where it is the same for all of those."""
+    reasons = {each.why for each in exceptions(entry) if each.outcome is Outcome.DONE}
+    return f". {reasons.pop()}" if len(reasons) == 1 and "" not in reasons else ""
+
+
 def _why(these: Sequence[Exceptional]) -> str:
     """The reason, where all have the same."""
-    reasons = {each.why for each in these}
+    reasons = {each.why for each in these if each.outcome is not Outcome.SCHEDULED}
     return f" ({reasons.pop().rstrip('.')})" if len(reasons) == 1 and "" not in reasons else ""
 
 
@@ -117,9 +123,9 @@ def _lone(entry: AuditEntry, told: Exceptional) -> str:
         sentence = _("Job %(job)s is held by a worker, for %(span)s more unless renewed: nothing was done")
     elif told.outcome is Outcome.CHANGED and entry.action == Action.RESTORE:
         sentence = _("Job %(job)s was not restored")
-    return (
-        sentence % {"job": job, "state": state, "span": duration(told.lock_ms, whole=True)} + _why([told]) + _by([told])
-    )
+    about = {"job": job, "state": state, "span": duration(told.lock_ms, whole=True)}
+    why = f". {told.why}" if told.why and told.outcome is not Outcome.SCHEDULED else ""
+    return sentence % about + _by([told]) + why
 
 
 def moment(at: datetime) -> str:

@@ -104,7 +104,7 @@ def ended(entry: AuditEntry, status: Status, tally: Tally, *, error: Exception |
         "outcomes": dict(tally.outcomes),
         "exceptions": list(tally.exceptions),
         "parameters": entry.parameters | tally.told,
-        "note": note_of(error),
+        "note": note_of(error) or line(tally.note, 2_000),
         "ended_at": now,
         "duration_ms": max(0, round((now - entry.at).total_seconds() * 1000)),
     }

@@ -51,6 +51,7 @@ def _undone(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         Outcome.GONE: _("There is nothing left to do this to"),
         Outcome.WRONG_STATE: _("It is in another state by now: nothing was done"),
         Outcome.LOCKED: _("A worker holds it: nothing was done"),
+        Outcome.UNSUPPORTED: _("This cannot be done here"),
         Outcome.CHANGED: _("Something else is in its place: nothing was done"),
     }
     return next((plain[outcome] for outcome in told if outcome in plain), _("Nothing was done"))

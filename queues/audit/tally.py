@@ -16,11 +16,16 @@ MADE = "made"
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of outcomes and the first 1,000 exceptions, as `AuditEntry` keeps them; `told` goes to its parameters."""
+    """Counts of outcomes and the first 1,000 exceptions, as `AuditEntry` keeps them.
+
+    An exception is a job that came to something else than what was asked for, or of which there is more to know.
+    `told` goes to the parameters of the entry, `note` is what there is to say besides.
+    """
 
     outcomes: dict[str, int] = field(default_factory=dict)
     exceptions: list[dict[str, object]] = field(default_factory=list)
     told: dict[str, object] = field(default_factory=dict)
+    note: str = ""
 
     def add(self, results: Sequence[Result]) -> None:
         """Results for jobs."""
@@ -43,9 +48,10 @@ class Tally:
             self.outcomes[str(name)] = self.outcomes.get(str(name), 0) + count
 
     def _except(self, results: Sequence[Result]) -> None:
-        odd = (result for result in results if result.outcome is not Outcome.DONE)
-        for result, _room in zip(odd, range(EXCEPTIONS_KEPT - len(self.exceptions)), strict=False):
-            self.exceptions.append(exception(result))
+        odd = [result for result in results if result.outcome is not Outcome.DONE or result.why]
+        self.note = next((result.why for result in odd if not result.id and result.why), self.note)  # of the queue
+        odd = [result for result in odd if result.id]
+        self.exceptions += [exception(result) for result in odd[: EXCEPTIONS_KEPT - len(self.exceptions)]]
 
 
 def exception(result: Result) -> dict[str, object]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 
 from queues.actions import Action, Outcome
-from queues.audit.exceptional import left
+from queues.audit.exceptional import besides, left
 from queues.audit.found import counts, label, made, took_along
 from queues.audit.steered import steered
 from queues.audit.types import Status
@@ -65,7 +65,7 @@ _NONE = pgettext_lazy("how many jobs", "none")
 
 
 def in_words(entry: AuditEntry) -> str:
-    """One or two sentences in the active language: “Retried 41 of 50; 9 were already running”. Plain text, no dot."""
+    """One or two sentences in the active language: “Retried 41 of 50; 9 were already running”. Plain text."""
     if entry.status == Status.STARTED:
         return _begun(entry)
     if entry.status == Status.RUNNING:
@@ -77,11 +77,9 @@ def in_words(entry: AuditEntry) -> str:
         Status.UNSURE: _("It is not known whether all of it was done: %(why)s"),
         Status.STOPPED: _("Stopped. %(why)s"),
     }
-    if entry.status not in ends:
-        return came_to or entry.note
-    end = ends[entry.status] % {"why": entry.note.strip()}
-    if not came_to:
-        return end.strip()
+    end = ends.get(entry.status, "%(why)s") % {"why": entry.note.strip()}
+    if not came_to or not end.strip():
+        return came_to or end.strip()
     return _("%(came_to)s. %(end)s") % {"came_to": came_to, "end": end.strip()}
 
 
@@ -105,7 +103,7 @@ def _outcome(entry: AuditEntry) -> str:
     if along := took_along(entry):
         with_it = ngettext("%(number)s child went with it", "%(number)s children went with it", along)
         parts.append(with_it % {"number": number(along)})
-    return "; ".join(parts)
+    return "; ".join(parts) + besides(entry)
 
 
 def _lone(entry: AuditEntry, asked: int) -> bool:

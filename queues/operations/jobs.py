@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from django.conf import settings
+from django.utils.translation import ngettext
+
 from queues import undo
-from queues.actions import BATCH, Action, Result, Target
+from queues.actions import BATCH, Action, Outcome, Result, Target
 from queues.audit.clean import line
 from queues.audit.tally import Tally
 from queues.audit.types import Asked
@@ -13,7 +16,7 @@ from queues.backend import Actions
 from queues.errors import BadInput, LimitExceeded
 from queues.models import AuditEntry
 from queues.operations.guard import Begun, act
-from queues.quantities import LAST_MS
+from queues.quantities import LAST_MS, number
 from queues.types import JobRef, QueueRef, State
 
 MOST_PRIORITY = 2_097_152
@@ -76,7 +79,12 @@ def remove(
         with undo.kept_back(start.entry, queue, actions, [target.id for target in targets], state) as settle:
             results = actions.remove(queue, targets, state=state, children=children)
             tally.add(results)
-            settle(results)
+            unkept = tally.outcomes.get(Outcome.DONE, 0) - settle(results)
+        if unkept and settings.MIRANTE_UNDO_HOURS:
+            text = ngettext(
+                "Of %(number)s removed job no copy is kept.", "Of %(number)s removed jobs no copy is kept.", unkept
+            )
+            tally.note = text % {"number": number(unkept)}
 
     told = {"state": state.value if state else None, "children": children}
     return act(asked, Action.REMOVE, queue, do, jobs=_slugs(queue, targets), parameters=told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
@@ -48,7 +49,8 @@ def duplicate(asked: Asked, job: JobRef, data: bytes | None = None) -> AuditEntr
         if stored is None:
             raise NotFound(_("The job is gone, or too large to be copied."))
         new = copy_of(stored, data=data, without=("de", "debounce", "deduplication"))
-        return actions.add(job.queue, new, token=start.token)
+        added = actions.add(job.queue, new, token=start.token)
+        return replace(added, id=job.id)  # which it is about, whatever stood in the way
 
     told = {} if data is None else {"bytes": len(data), "data": body(data)}
     return _one(asked, Action.DUPLICATE, job, do, exact=data or b"", **told)

@@ -99,6 +99,22 @@ def test_nothing_is_left_without_words(action: Action) -> None:
         assert "None" not in text
 
 
+def test_what_there_is_to_know_besides_is_told_too() -> None:
+    parent = "Its parent has failed: retry it after this job has completed."
+    entry = ended(Action.RETRY, *results(Outcome.DONE, 2, why=parent))
+    assert audit.in_words(entry) == f"Retried 2 jobs. {parent}"
+    assert [told.why for told in audit.exceptions(entry)] == [parent] * 2
+    entry = ended(Action.REMOVE, *results(Outcome.DONE, 2), note="Of 1 removed job no copy is kept.")
+    assert audit.in_words(entry) == "Removed 2 jobs. Of 1 removed job no copy is kept."
+
+
+def test_of_a_queue_there_is_a_reason_and_no_exceptional_job(acted: ScriptedActions) -> None:
+    acted.answers["concurrency"] = Result(b"", Outcome.UNSUPPORTED, why="BullMQ 4 works on this queue.")
+    entry = operations.concurrency(Asked(ANNA), SHOP, 5)
+    assert not audit.exceptions(entry)
+    assert audit.in_words(entry) == "This cannot be done here. BullMQ 4 works on this queue."
+
+
 def test_what_runs_or_was_lost_says_so() -> None:
     entry = ended(Action.RETRY, status=Status.RUNNING)
     assert audit.in_words(entry) == "It is under way"

@@ -103,6 +103,18 @@ def test_when_the_answer_is_lost_copies_stay_of_what_may_be_gone(acted: Scripted
     assert {copy.job for copy in undo.kept(SHOP)} == {"1", "3"}
 
 
+def test_a_removal_that_is_tried_again_keeps_one_copy_of_a_job(acted: ScriptedActions) -> None:
+    acted.jobs |= {b"1": job(1), b"2": job(2)}
+    entry = AuditEntry.objects.create(action="remove")
+    actions = registry.actions("main")
+    with pytest.raises(Unsure), undo.kept_back(entry, SHOP, actions, [b"1", b"2"], None):
+        raise Unsure("The answer was lost.", source="main")
+    del acted.jobs[b"1"]  # it was removed
+    with undo.kept_back(entry, SHOP, actions, [b"1", b"2"], None) as settle:
+        assert settle([Result(b"1", Outcome.GONE), Result(b"2", Outcome.DONE)]) == 1
+    assert {copy.job: bool(copy.removed_at) for copy in RemovedJob.objects.all()} == {"1": False, "2": True}
+
+
 def test_a_job_that_was_not_removed_after_all_is_not_made_twice(acted: ScriptedActions) -> None:
     acted.jobs[b"1"] = job(1)
     acted.answers["remove"] = Unsure("The answer was lost.", source="main")
@@ -132,6 +144,7 @@ def test_a_job_that_is_too_large_is_removed_without_a_copy(acted: ScriptedAction
     entry = remove(b"1", b"2")
     assert entry.outcomes == {"done": 2}
     assert [copy.job for copy in undo.kept(SHOP)] == ["2"]
+    assert audit.in_words(entry) == "Removed 2 jobs. Of 1 removed job no copy is kept."
 
 
 def test_a_single_action_takes_no_more_than_its_share(acted: ScriptedActions, settings: Settings) -> None:
@@ -245,7 +258,7 @@ def test_a_deduplication_id_that_is_taken_by_now_stops_it(acted: ScriptedActions
     acted.answers["add"] = Result(b"", Outcome.CHANGED, State.WAITING, made=b"8")
     entry = operations.restore(ANNA, undo.kept().get())
     assert audit.made(entry) == ""
-    assert audit.in_words(entry) == "Job 7 was not restored (Another job has its deduplication id by now)"
+    assert audit.in_words(entry) == "Job 7 was not restored. Another job has its deduplication id by now."
     assert undo.kept().get().restored_at is None
 
 
