@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -25,9 +26,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.rarely import Rarely
+from queues import audit
 from queues.audit import Actor
+from queues.types import JobRef, QueueRef
 
-audit = logging.getLogger("mirante.audit")
+log = logging.getLogger("mirante.audit")
+_strangers = Rarely()
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -167,6 +172,8 @@ def requires_right(right: Right | str | Callable[[Mapping[str, Any]], str]) -> C
 
     def mark(view: View) -> View:
         view.required_right = needed  # type: ignore[attr-defined]
+        if isinstance(needed, Right):
+            view.required_role = RIGHTS[needed]  # type: ignore[attr-defined]
         return view
 
     return mark
@@ -204,11 +211,56 @@ def actor_of(request: HttpRequest) -> Actor:
     return Actor(request.user.get_username(), role.value if role else "", request.META.get("REMOTE_ADDR") or "")
 
 
-def record(request: HttpRequest, action: str, **facts: object) -> None:
-    """Write an action and who took it to the log `mirante.audit`. Never pass a secret."""
+def record(
+    request: HttpRequest,
+    action: str,
+    *,
+    queue: QueueRef | None = None,
+    job: JobRef | None = None,
+    source: str = "",
+    **facts: object,
+) -> None:
+    """Write an act, who took it and the facts to the log of actions and to the log `mirante.audit`. Never a secret.
+
+    OperationalError while the database is busy: then the act must not be carried out.
+    """
+    about = job.queue if job else queue
+    jobs = (job.slug,) if job else ()
+    audit.record(actor_of(request), action, queue=about, source=source, jobs=jobs, parameters=facts)
+    where = {"queue": f"{about.source}/{about.label}"} if about else {"source": source} if source else {}
+    _log(request, action, **where, **({"job": job.slug} if job else {}), **facts)
+
+
+def refuse(request: HttpRequest, why: str, **facts: object) -> None:
+    """Write down that a request was refused: each to the log `mirante.audit`, one that would act to the log of actions.
+
+    There those of strangers, who may send as many as they like, stand once a minute for each address and action.
+    """
+    _log(request, "refused", **facts, method=request.method, path=request.path[:300])
+    match = request.resolver_match
+    if match is None or request.method in ("GET", "HEAD", "OPTIONS"):
+        return
+    actor, action = actor_of(request), _action_of(match.func, match.kwargs, match.url_name or "")
+    if not actor.name and not _strangers.allows((actor.address, action)):
+        return
+    source, queue, job = (match.kwargs.get(name) for name in ("source", "queue", "job"))
+    ref = QueueRef.from_slug(source, queue) if source and queue else None
+    jobs = (JobRef(ref, job).slug,) if ref and job else ()
+    audit.refused(actor, action, queue=ref, source=source or "", jobs=jobs, note=why)
+
+
+def _action_of(view: object, kwargs: Mapping[str, Any], name: str) -> str:
+    """The word by which the log knows what a request asked for: the `<action>` of its address, else its name."""
+    if callable(getattr(view, "required_right", None)):
+        with suppress(Http404):
+            return str(right_needed(view, kwargs) or name)
+    return name[:50]
+
+
+def _log(request: HttpRequest, action: str, **facts: object) -> None:
     detail = " ".join(f"{name}={value!r}" for name, value in facts.items())
     name = request.user.get_username() or None
-    audit.info("%s by=%r from=%r %s", action, name, request.META.get("REMOTE_ADDR"), detail)
+    log.info("%s by=%r from=%r %s", action, name, request.META.get("REMOTE_ADDR"), detail)
 
 
 class SignInMiddleware(LoginRequiredMiddleware):
@@ -227,6 +279,8 @@ class SignInMiddleware(LoginRequiredMiddleware):
         return super().process_view(request, view_func, view_args, view_kwargs)
 
     def handle_no_permission(self, request: HttpRequest, view_func: object) -> HttpResponse:  # type: ignore[override]
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            refuse(request, gettext("Nobody was signed in."))
         back = safe_next(_page_of(request))
         target = reverse("login") + (f"?{urlencode({'next': back})}" if back else "")
         if not getattr(request, "htmx", None):
@@ -252,7 +306,8 @@ class RoleMiddleware:
         needed = role_needed(request.user, view, kwargs)
         if needed is None or can(request.user, needed):
             return
-        record(request, "refused", needs=needed.value, method=request.method, path=request.path)
+        why = gettext("It needs the role %(role)s.") % {"role": needed.label}
+        refuse(request, why, needs=needed.value)
         raise RoleNeeded(needed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha1
@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard import words
-from queues import payload, stack
+from queues import masking, payload, stack
 from queues.events import Event
 from queues.options import in_words
 from queues.payload import Shown
 from queues.quantities import UNKNOWN, number, size
 from queues.text import text
 from queues.timeline import Timeline, timeline
-from queues.types import Body, Job, LogPage, Relative, State, Text
+from queues.types import Body, Job, LogPage, Mark, Relative, State, Text
 
 CHILDREN = (
     ("pending", gettext_lazy("Waits for")),
@@ -48,7 +48,23 @@ def fitted_logs(page: LogPage, room: int) -> LogPage:
 def log_context(page: LogPage) -> dict[str, object]:
     """What the templates of a log ask for. The page that ends with the newest line is the one that can grow."""
     rows = list(enumerate(page.lines, start=page.first))
-    return {"logs": page, "rows": rows, "tail": page.last >= page.total}
+    masked = any(Mark.MASKED in line.marks for line in page.lines)
+    return {"logs": page, "rows": rows, "tail": page.last >= page.total, "lines_masked": masked}
+
+
+def hidden_in(job: Job, logs: LogPage) -> Mapping[str, int]:
+    """How many values are hidden, by the field that holds them: of a text and a line of the log one counts for all.
+
+    Costs as much as showing the job.
+    """
+    bodies = {"data": job.data, "returnvalue": job.returnvalue, "progress": job.progress, "failedReason": job.reason}
+    found = {name: payload.show(body).hidden for name, body in bodies.items() if body}
+    found["stacktrace"] = sum(Mark.MASKED in stack.show(body).marks for body in job.stacks)
+    found["logs"] = sum(Mark.MASKED in masking.hidden_here(line).marks for line in logs.lines)
+    for name, body in job.fields:
+        if name.value not in found:
+            found[name.value] = int(Mark.MASKED in payload.summary(body, HASH_FIELD, key=name.value).marks)
+    return {name: count for name, count in found.items() if count}
 
 
 def version(job: Job) -> str:
@@ -70,6 +86,7 @@ class StackView:
     size: int
     cut: bool
     same: bool
+    masked: bool
 
 
 class JobView:
@@ -186,9 +203,17 @@ class JobView:
             left -= sum(stack.LINE_MARKUP + payload.weight(line.text) for line in shown.lines)
             lines = [(line.kind, line.text) for line in shown.lines]
             attempt = self.job.stack_count - index
-            views.append(StackView(attempt, lines, body.size, shown.cut, bool(index) and body.raw == above))
+            same, masked = bool(index) and body.raw == above, Mark.MASKED in shown.marks
+            views.append(StackView(attempt, lines, body.size, shown.cut, same, masked))
             above = body.raw
         return views
+
+    @cached_property
+    def error_masked(self) -> bool:
+        """Whether a secret is hidden in the reason or a stack."""
+        raw = self.stacks_raw
+        reason = self.reason is not None and Mark.MASKED in self.reason.marks
+        return reason or any(view.masked for view in self.stacks) or bool(raw and raw.hidden)
 
     @cached_property
     def stacks_raw(self) -> Shown | None:
@@ -247,6 +272,10 @@ class JobView:
         values = [payload.summary(body, HASH_FIELD, key=name.value) for name, body in self.job.fields]
         most = payload.level([payload.weight(value.value) for value in values], HASH - payload.weight("".join(names)))
         return [(name, payload.cut(value, most)) for name, value in zip(names, values, strict=True)]
+
+    @cached_property
+    def hash_masked(self) -> bool:
+        return any(Mark.MASKED in value.marks for _name, value in self.fields)
 
     @property
     def hash_size(self) -> int:

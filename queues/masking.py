@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from queues.errors import BadInput
 from queues.models import Masking
-from queues.redaction import DEFAULT, Rules, folded, is_secret_key, masked
+from queues.redaction import DEFAULT, NOTHING, Rules, folded, is_secret_key, masked
 from queues.types import QueueRef, Text
 
 KNOWN_FOR_S = 5.0  # so long a process goes by what it read; it sees its own changes at once
@@ -85,6 +85,7 @@ class _Book:
 
 _book = _Book()
 _here: ContextVar[QueueRef | None] = ContextVar("masking_queue", default=None)
+_revealing: ContextVar[bool] = ContextVar("masking_revealing", default=False)
 
 
 def rules_for(queue: QueueRef | None) -> Rules:
@@ -96,8 +97,11 @@ def rules_for(queue: QueueRef | None) -> Rules:
 
 
 def in_force() -> Rules:
-    """The rules for what is masked here and now: those of the queue that this is `within`, else all."""
-    return rules_for(_here.get())
+    """The rules for what is masked here and now: those of the queue that this is `within`, else all.
+
+    `NOTHING` inside of `revealing`.
+    """
+    return NOTHING if _revealing.get() else rules_for(_here.get())
 
 
 @contextmanager
@@ -114,6 +118,16 @@ def within(queue: QueueRef) -> Iterator[None]:
 def enter(queue: QueueRef | None) -> None:
     """Like `within`, until the next call, for who cannot hold a block open."""
     _here.set(queue)
+
+
+@contextmanager
+def revealing() -> Iterator[None]:
+    """Inside nothing is hidden. For who has the right, has asked for it, and is written down with it."""
+    _revealing.set(True)
+    try:
+        yield
+    finally:
+        _revealing.set(False)
 
 
 def hidden_here(text: Text) -> Text:
@@ -146,7 +160,12 @@ def checked(pattern: str) -> str:
 
 def matches(pattern: str, key: str) -> bool:
     """Whether a key is hidden by this pattern alone."""
-    return is_secret_key(key, Rules((pattern,))) is not None
+    return hides(Rules((pattern,)), key)
+
+
+def hides(rules: Rules, key: str) -> bool:
+    """Whether these rules hide what is stored under a key."""
+    return is_secret_key(key, rules) is not None
 
 
 def add(pattern: str, *, source: str = "", queue: str = "", by: str) -> Masking:

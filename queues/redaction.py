@@ -34,8 +34,10 @@ class Rules:
     """
 
     patterns: tuple[str, ...]
+    shapes: bool = True  # whether what looks like a secret is hidden too, whatever its key
 
 
+NOTHING = Rules((), shapes=False)  # hides nothing: for who may see everything and has asked for it
 DEFAULT = Rules(
     (
         "*password*",
@@ -204,8 +206,11 @@ def mask_text(text: str, rules: Rules = DEFAULT, *, cut: bool = False) -> tuple[
     and values also inside JSON strings (`\\"token\\":\\"...\\"`), headers to the end of the line, passwords in
     URLs, bearer tokens, JWTs, private keys, and card numbers (`queues.cards`). Strip ANSI codes first.
     `cut` says that the text was cut at its end, where a secret may lack what gives it away.
-    Text without a secret comes back unchanged, and what is behind `MASKED_UP_TO` is hidden unseen.
+    Text without a secret comes back unchanged, and so does all by the rules `NOTHING`; what is behind `MASKED_UP_TO`
+    is hidden unseen.
     """
+    if not rules.shapes:
+        return text, 0
     if len(text) > MASKED_UP_TO:
         shown, hidden = mask_text(text[:MASKED_UP_TO], rules, cut=True)
         return shown + MASK, hidden + 1

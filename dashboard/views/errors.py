@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from dashboard.access import RoleNeeded, role_of
+from dashboard.access import refuse as note_refusal
 from dashboard.users import active_admins
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    note_refusal(request, _("It came without the token of one of our pages."), csrf=reason)
     text = _(
         "Nothing was done. You signed in or out in another tab since this page was loaded, or the browser "
         "blocks cookies. Reload the page and try again."

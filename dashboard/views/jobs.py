@@ -1,44 +1,77 @@
-"""The page of one job, its log pages, and the download of a field's exact bytes."""
+"""The page of one job, its log pages, its hidden values shown once, and the download of a field's exact bytes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import record, requires
+from dashboard.access import record, requires_right
 from dashboard.http import page
-from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, log_context
+from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, hidden_in, log_context
 from dashboard.live.job_feed import happened
-from queues import followed, notables, outages
+from queues import followed, masking, notables, outages
 from queues.errors import BadInput
+from queues.events import Event
 from queues.names import visible
 from queues.quantities import now_ms
-from queues.types import JobRef, LogPage, QueueRef
+from queues.types import Job, JobRef, LogPage, QueueRef
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read for the page of a job."""
+
+    ref: JobRef
+    job: Job
+    logs: LogPage
+    kept: Sequence[Event]
+    after: str
 
 
 @require_safe
 def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
     """Everything about one job."""
+    return page(request, "jobs/job.html", _context(_read(source, queue, job)))
+
+
+@require_POST
+@requires_right("reveal")
+def reveal(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
+    """The same with nothing hidden, once, as the answer itself: no address and no cache leads there again."""
+    read = _read(source, queue, job)
+    record(request, "reveal", job=read.ref, hidden=hidden_in(read.job, read.logs))
+    with masking.revealing():
+        return page(request, "jobs/job.html", _context(read) | {"revealed": True})
+
+
+def _read(source: str, queue: str, job: bytes) -> _Read:
     ref = JobRef(QueueRef.from_slug(source, queue), job)
     kept = notables.of_job(ref)
     after = followed.last_id(ref.queue)
     with outages.watched(source) as reader:
         found = reader.job(ref)
         logs = reader.logs(ref) if found.logs_count else LogPage((), 1, 0)
-    context = {
-        "ref": ref,
-        "queue": ref.queue,
-        "source": source,
-        "job": found,
-        "view": JobView(found, now_ms(), kept),
-        "happened": happened(kept, found),
-        "after": after,
-        **log_context(fitted_logs(logs, LOGS)),
+    return _Read(ref, found, logs, kept, after)
+
+
+def _context(read: _Read) -> dict[str, object]:
+    """What the page of a job shows."""
+    return {
+        "ref": read.ref,
+        "queue": read.ref.queue,
+        "source": read.ref.queue.source,
+        "job": read.job,
+        "view": JobView(read.job, now_ms(), read.kept),
+        "happened": happened(read.kept, read.job),
+        "after": read.after,
+        **log_context(fitted_logs(read.logs, LOGS)),
         **_read_now(),
     }
-    return page(request, "jobs/job.html", context)
 
 
 @require_safe
@@ -55,13 +88,13 @@ def logs(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespo
 
 
 @require_safe
-@requires("admin")
+@requires_right("reveal")
 def field(request: HttpRequest, source: str, queue: str, job: bytes, field: bytes) -> HttpResponse:
     """The exact bytes of one field, secrets included, as a file that no browser will run."""
     ref = JobRef(QueueRef.from_slug(source, queue), job)
     with outages.watched(source) as reader:
         raw = reader.body(ref, field)
-    record(request, "downloaded the exact bytes", queue=f"{source}/{queue}", job=ref.slug, field=visible(field))
+    record(request, "download", job=ref, field=visible(field), size=len(raw))
     response = HttpResponse(raw, content_type="application/octet-stream")
     response.headers["Content-Disposition"] = f'attachment; filename="{_filename(ref, field)}"'
     return response

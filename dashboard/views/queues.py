@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import feed
-from dashboard.access import requires
+from dashboard.access import record, requires_right
 from dashboard.columns import columns
 from dashboard.http import page
 from dashboard.queries import FINISHED, JobsQuery
@@ -92,20 +93,24 @@ def _events(reader: Backend, ref: QueueRef, history: History | None) -> dict[str
 
 
 @require_POST
-@requires("operator")
+@requires_right("pin")
 def pin(request: HttpRequest, source: str, queue: str) -> HttpResponse:
     """Keep a queue in the list even when a scan does not find it."""
     ref = QueueRef.from_slug(source, queue)
-    discovery.pin(source, ref.slug)
+    with transaction.atomic():
+        discovery.pin(source, ref.slug)
+        record(request, "pin", queue=ref)
     messages.success(request, _("%(queue)s is pinned: it stays in the list also without keys.") % {"queue": ref.label})
     return redirect("queue", source, queue)
 
 
 @require_POST
-@requires("operator")
+@requires_right("pin")
 def unpin(request: HttpRequest, source: str, queue: str) -> HttpResponse:
     """Let a queue go when its keys go."""
     ref = QueueRef.from_slug(source, queue)
-    discovery.unpin(source, ref.slug)
+    with transaction.atomic():
+        discovery.unpin(source, ref.slug)
+        record(request, "unpin", queue=ref)
     messages.success(request, _("%(queue)s is no longer pinned.") % {"queue": ref.label})
     return redirect("queue", source, queue)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib import messages
-from django.db import connection
+from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import requires, safe_next
+from dashboard.access import record, requires, requires_right, safe_next
 from dashboard.http import page
 from queues import cost, discovery, followed, outages, readings, tasks
 from queues.errors import QueueError
@@ -88,9 +88,11 @@ def _database_offset_ms() -> float | None:
 
 
 @require_POST
-@requires("operator")
+@requires_right("scan")
 def scan(request: HttpRequest, source: str) -> HttpResponse:
     """Look for queues now instead of at the next round."""
+    backend(source)
+    record(request, "scan", source=source)
     if tasks.request_scan(source):
         messages.success(request, _("Mirante looks for queues in %(source)s now.") % {"source": source})
     else:
@@ -103,7 +105,7 @@ def scan(request: HttpRequest, source: str) -> HttpResponse:
 
 
 @require_POST
-@requires("operator")
+@requires_right("pin")
 def pin(request: HttpRequest, source: str) -> HttpResponse:
     """Pin a queue by the name and prefix that somebody typed."""
     backend(source)
@@ -112,7 +114,9 @@ def pin(request: HttpRequest, source: str) -> HttpResponse:
         messages.error(request, _("Type the queue’s name as the producer gives it; it cannot be empty or hold “:”."))
         return redirect("system")
     ref = QueueRef(source, prefix.encode(), name.encode())
-    discovery.pin(source, ref.slug)
+    with transaction.atomic():
+        discovery.pin(source, ref.slug)
+        record(request, "pin", queue=ref)
     messages.success(request, _("%(queue)s is pinned.") % {"queue": ref.label})
     return redirect("queue", source, ref.slug)
 

@@ -7,7 +7,7 @@ from typing import cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,19 +15,19 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import users as operations
-from dashboard.access import Role, record, requires, role_of
+from dashboard.access import Role, record, requires_right, role_of
 from dashboard.forms import AddUserForm, RoleForm
 
 PAGE = 100
 
 
-@requires("admin")
+@requires_right("users")
 @require_safe
 def users(request: HttpRequest) -> HttpResponse:
     return _list(request, AddUserForm(), status=200)
 
 
-@requires("admin")
+@requires_right("users")
 @sensitive_post_parameters("password")
 @require_POST
 def add(request: HttpRequest) -> HttpResponse:
@@ -38,25 +38,26 @@ def add(request: HttpRequest) -> HttpResponse:
     password = typed or operations.generate_password()
     user = form.save(commit=False)
     try:
-        operations.add(user, role=form.cleaned_data["role"], password=password)
+        with transaction.atomic():
+            operations.add(user, role=form.cleaned_data["role"], password=password)
+            record(request, "user-add", user=user.username, role=form.cleaned_data["role"].value)
     except IntegrityError:
         # Somebody else took the name since the form was checked.
         form.add_error("username", _("A user of this name exists."))
         return _list(request, form, status=409)
-    record(request, "added user", user=user.username, role=form.cleaned_data["role"].value)
     if typed:
         messages.success(request, _("%(name)s can sign in now.") % {"name": user.username})
         return redirect("users")
     return render(request, "users/password.html", {"subject": user, "password": password, "new": True, "here": "users"})
 
 
-@requires("admin")
+@requires_right("users")
 @require_safe
 def user(request: HttpRequest, pk: int) -> HttpResponse:
     return _one(request, get_object_or_404(User, pk=pk))
 
 
-@requires("admin")
+@requires_right("users")
 @require_POST
 def role(request: HttpRequest, pk: int) -> HttpResponse:
     subject = get_object_or_404(User, pk=pk)
@@ -66,46 +67,50 @@ def role(request: HttpRequest, pk: int) -> HttpResponse:
     wanted: Role = form.cleaned_data["role"]
     before = role_of(subject)
     try:
-        operations.change_role(pk, wanted, by=_actor(request))
+        with transaction.atomic():
+            operations.change_role(pk, wanted, by=_actor(request))
+            record(request, "user-role", user=subject.username, before=before and before.value, role=wanted.value)
     except operations.UserError as error:
         return _one(request, subject, error=str(error), status=409)
-    record(request, "changed role", user=subject.username, before=before and before.value, role=wanted.value)
     messages.success(request, _("%(name)s is %(role)s now.") % {"name": subject.username, "role": wanted.label})
     return redirect("user", pk=pk)
 
 
-@requires("admin")
+@requires_right("users")
 @require_POST
 def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     subject = get_object_or_404(User, pk=pk)
     try:
-        operations.deactivate(pk, by=_actor(request))
+        with transaction.atomic():
+            operations.deactivate(pk, by=_actor(request))
+            record(request, "user-deactivate", user=subject.username)
     except operations.UserError as error:
         return _one(request, subject, error=str(error), status=409)
-    record(request, "deactivated user", user=subject.username)
     messages.success(request, _("%(name)s is signed out and cannot sign in.") % {"name": subject.username})
     return redirect("user", pk=pk)
 
 
-@requires("admin")
+@requires_right("users")
 @require_POST
 def activate(request: HttpRequest, pk: int) -> HttpResponse:
     subject = get_object_or_404(User, pk=pk)
-    operations.activate(pk)
-    record(request, "activated user", user=subject.username)
+    with transaction.atomic():
+        operations.activate(pk)
+        record(request, "user-activate", user=subject.username)
     messages.success(request, _("%(name)s can sign in again.") % {"name": subject.username})
     return redirect("user", pk=pk)
 
 
-@requires("admin")
+@requires_right("users")
 @require_POST
 def reset(request: HttpRequest, pk: int) -> HttpResponse:
     subject = get_object_or_404(User, pk=pk)
     try:
-        subject, password = operations.reset_password(pk, by=_actor(request))
+        with transaction.atomic():
+            subject, password = operations.reset_password(pk, by=_actor(request))
+            record(request, "user-reset", user=subject.username)
     except operations.UserError as error:
         return _one(request, subject, error=str(error), status=409)
-    record(request, "reset password", user=subject.username)
     # Shown in the answer itself: a redirect would have to keep the password somewhere.
     return render(request, "users/password.html", {"subject": subject, "password": password, "here": "users"})
 

@@ -153,7 +153,7 @@ class Layout:
         else:
             if text[-1] == "N" or text[-1] == "y":
                 self.odd_numbers = True
-            if rule is None and _is_card(text, whole):
+            if rule is None and self._rules.shapes and _is_card(text, whole):
                 rule = cards.RULE
             if rule is None:
                 return ("num" if text[0] in _NUMBER_STARTS else "", text, "")

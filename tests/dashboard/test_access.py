@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from pytest_django.asserts import assertNumQueries
 
 from dashboard import access
-from dashboard.access import Role, can, role_of
+from dashboard.access import RIGHTS, Role, can, role_of
+from queues.actions import Action
+from queues.models import AuditEntry
 from tests.dashboard.people import as_role, person, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +30,7 @@ OWN_ACCOUNT = {"login", "logout", "password", "live", "healthz"}
 # They show a form and take it at one address, and touch nothing but the account of who sends it.
 FORMS = {"login", "password"}
 SAMPLES = {"source": "main", "queue": "payments", "job": "1", "field": "data", "pk": "1"}
+OVERRIDES = ({}, {"X-HTTP-Method-Override": "POST"}, {"X-Method-Override": "POST"}, {"X-HTTP-Method": "POST"})
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,13 @@ class Route:
     name: str
     path: str
     view: Callable[..., Any]
+    kwargs: Mapping[str, str]
 
     @property
     def role(self) -> Role | None:
-        return getattr(self.view, "required_role", Role.VIEWER)
+        """The lowest role that may call it."""
+        right = access.right_needed(self.view, self.kwargs)
+        return RIGHTS[right] if right else getattr(self.view, "required_role", Role.VIEWER)
 
 
 def _routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[Route]:
@@ -47,8 +53,11 @@ def _routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iter
         if isinstance(each, URLResolver):
             yield from _routes(each.url_patterns, route)
         else:
-            filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: SAMPLES[match[1]], route)
-            yield Route(each.name or route, filled, each.callback)
+            names = re.findall(r"<(?:\w+:)?(\w+)>", route)
+            for action in Action if "action" in names else [None]:
+                kwargs = {name: action if name == "action" and action else SAMPLES[name] for name in names}
+                filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda match, kwargs=kwargs: kwargs[match[1]], route)
+                yield Route(f"{each.name or route}{f' {action}' if action else ''}", filled, each.callback, kwargs)
 
 
 ROUTES = list(_routes(get_resolver().url_patterns))
@@ -74,14 +83,14 @@ def test_every_view_either_reads_or_acts(route: Route) -> None:
 def test_every_view_that_acts_declares_its_role(route: Route) -> None:
     if "POST" in _allowed(route):
         is_open = not getattr(route.view, "login_required", True)
-        assert is_open or hasattr(route.view, "required_role")
+        assert is_open or hasattr(route.view, "required_role") or hasattr(route.view, "required_right")
 
 
 @every_route
 def test_an_action_is_never_carried_out_by_get(route: Route) -> None:
     if _allowed(route) == {"POST"}:
         client = as_role("admin")
-        for headers in ({}, {"X-HTTP-Method-Override": "POST"}, {"X-Method-Override": "POST"}):
+        for headers in OVERRIDES:
             answer = client.get(f"{route.path}?_method=POST", headers=headers)
             assert answer.status_code == 405
             assert answer.headers["Allow"] == "POST"
@@ -113,6 +122,11 @@ def test_a_viewer_cannot_act_on_anything(route: Route, caplog: pytest.LogCapture
         assert answer.status_code == 403
         assert f"refused by={user.username!r}" in caplog.text
         assert route.path in caplog.text
+        entry = AuditEntry.objects.get(who=user.username)
+        assert (entry.status, entry.role, entry.address) == ("refused", "viewer", "127.0.0.1")
+        assert entry.action == (route.kwargs.get("action") or route.name)
+        assert entry.source == route.kwargs.get("source", "")
+        assert entry.queue == route.kwargs.get("queue", "")
     else:
         assert route.role is Role.VIEWER
 

@@ -1,0 +1,97 @@
+"""The rights in words, in groups, as the page of one's own account shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.access import RIGHTS, Right, Role
+
+# What later versions bring stands in the table of rights already, and on no page.
+LATER = frozenset(
+    {
+        *(Right.REPLAY, Right.RUN_SCHEDULE, Right.SCHEDULES, Right.FAILURES, Right.ALERTS_ACKNOWLEDGE),
+        *(Right.ALERT_RULES, Right.CHANNELS, Right.CLASSES, Right.MAPPINGS, Right.SETTINGS),
+    }
+)
+
+GROUPS: Sequence[tuple[Promise, Sequence[tuple[Right, Promise]]]] = (
+    (
+        _("Jobs"),
+        (
+            (Right.RETRY, _("retry failed and completed jobs")),
+            (Right.PROMOTE, _("run delayed jobs now")),
+            (Right.DELAY, _("change when delayed jobs run")),
+            (Right.PRIORITY, _("change the priority of jobs")),
+            (Right.EDIT, _("edit the data of jobs")),
+            (Right.DUPLICATE, _("duplicate jobs")),
+            (Right.ADD, _("add jobs")),
+            (Right.LOG, _("add log lines")),
+            (Right.REMOVE, _("remove jobs")),
+            (Right.REMOVE_CHILDREN, _("remove children that have not run")),
+            (Right.RESTORE, _("restore removed jobs as new ones")),
+            (Right.FAIL, _("fail active jobs that no worker holds")),
+            (Right.REQUEUE, _("put active jobs that no worker holds back to wait")),
+            (Right.RELEASE_DEDUPLICATION, _("release a deduplication id")),
+            (Right.STOP_BULK, _("stop an action that runs in the background")),
+        ),
+    ),
+    (
+        _("Queues"),
+        (
+            (Right.PAUSE, _("pause queues")),
+            (Right.RESUME, _("resume queues")),
+            (Right.PIN, _("pin queues to the list")),
+            (Right.SCAN, _("have a source scanned for queues")),
+            (Right.CONCURRENCY, _("limit how many jobs of a queue run at once")),
+            (Right.RATE_LIMIT, _("limit how many jobs of a queue start in a time")),
+            (Right.RELEASE_LIMIT, _("lift a rate limit that is in force")),
+            (Right.DRAIN, _("drain queues")),
+            (Right.CLEAN, _("clean queues of old jobs")),
+            (Right.TRIM_EVENTS, _("trim the events of queues")),
+            (Right.OBLITERATE, _("obliterate queues")),
+        ),
+    ),
+    (
+        _("Secrets"),
+        (
+            (Right.REVEAL, _("see hidden values and download exact bytes, with an audit entry")),
+            (Right.MASKING, _("choose which values are hidden")),
+        ),
+    ),
+    (
+        _("Mirante"),
+        (
+            (Right.AUDIT, _("read the audit log")),
+            (Right.EXPORT_AUDIT, _("export the audit log")),
+            (Right.USERS, _("manage users and their roles")),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rights of one kind, each with its words, that a role has or that another role would have."""
+
+    title: Promise
+    rights: Sequence[tuple[Right, Promise]]
+
+
+def held(role: Role) -> Sequence[Group]:
+    """What a role may."""
+    return _groups(lambda needed: needed.rank <= role.rank)
+
+
+def missing(role: Role) -> Sequence[tuple[Role, Sequence[Group]]]:
+    """What it may not, by the lowest role that may."""
+    found = [(other, _groups(other.__eq__)) for other in Role if other.rank > role.rank]
+    return [(other, groups) for other, groups in found if groups]
+
+
+def _groups(wanted: Callable[[Role], bool]) -> Sequence[Group]:
+    made = [Group(title, [each for each in rights if wanted(RIGHTS[each[0]])]) for title, rights in GROUPS]
+    return [group for group in made if group.rights]
