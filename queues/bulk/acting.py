@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from queues import undo
-from queues.actions import Action, Outcome, Result, Target
+from queues.actions import Action, Outcome, Result, Step, Target
 from queues.audit.types import Status
 from queues.bulk import facts, verbs
 from queues.bulk.packing import pack, unpack
@@ -18,6 +18,9 @@ from queues.errors import Unreachable, Unsure
 from queues.models import BulkBatch, RemovedJob
 from queues.types import JobRef, State
 
+# What a job comes to that was acted on before: it is so, it has gone on since, or it is gone.
+_ONCE_DONE = (Outcome.ALREADY, Outcome.WRONG_STATE, Outcome.GONE)
+
 
 @dataclass
 class Acting:
@@ -25,7 +28,7 @@ class Acting:
 
     `BulkBatch.begun` is true before anything is sent: a batch that is found so was interrupted, by the loss of its
     worker or of the server's answer. It is asked for again. What was done already comes back as another outcome than
-    `DONE`, and the note says how many did.
+    `DONE`, is counted as `ALREADY`, and the note says how many did.
     """
 
     run: Run
@@ -91,12 +94,16 @@ class Acting:
             BulkBatch.objects.filter(pk=batch.pk).update(targets=pack(rest), size=len(rest), begun=True)
 
     def _count(self, results: Sequence[Result], again: bool) -> None:
-        self.run.tally.add(results)
-        found = sum(1 for result in results if result.outcome is not Outcome.DONE) if again else 0
-        if again and self.run.action is Action.REMOVE:
+        """Add up what came of jobs. Of a repeated batch, what is done or elsewhere is counted as done already."""
+        if not again:
+            self.run.tally.add(results)
+            return
+        found = sum(1 for result in results if result.outcome in _ONCE_DONE)
+        self.run.tally.add([result for result in results if result.outcome not in _ONCE_DONE])
+        self.run.tally.step(Step(0, {Outcome.ALREADY: found}))  # counted, and not listed: there is nothing to look into
+        self.run.facts[facts.REPEATED] = self.run.facts.get(facts.REPEATED, 0) + found
+        if self.run.action is Action.REMOVE:
             self._drop_copies(results)
-        if found:
-            self.run.facts[facts.REPEATED] = self.run.facts.get(facts.REPEATED, 0) + found
 
     def _drop_copies(self, results: Sequence[Result]) -> None:
         """Copies that the interrupted batch had made of jobs that were there still: they were copied again."""

@@ -46,8 +46,10 @@ def left(remaining: int | None) -> str:
 
 def _repeated(count: int) -> str:
     text = ngettext(
-        "A batch was interrupted and asked for again: %(count)s of its jobs had been done by then, or had changed.",
-        "Batches were interrupted and asked for again: %(count)s of their jobs had been done by then, or had changed.",
+        "A batch was interrupted and asked for again: %(count)s of its jobs had been done by then, or had gone on by "
+        "itself; it is counted as done already.",
+        "A batch was interrupted and asked for again: %(count)s of its jobs had been done by then, or had gone on by "
+        "themselves; they are counted as done already.",
         count,
     )
     return text % {"count": number(count)}
