@@ -37,3 +37,8 @@ def locate(connection: Connection, queue: QueueRef, ids: Collection[bytes]) -> d
                     found[entry] = b"%b%d" % (name[:1], left - offset)
             left -= WINDOW
     return found
+
+
+def distance(place: bytes | None) -> tuple[bytes, int]:
+    """A place as something to sort by."""
+    return (place[:1], int(place[1:])) if place else (b"", 0)

@@ -16,7 +16,7 @@ from queues.text import text
 from queues.types import JobRef, QueueRef, State
 
 LONG = 5_000  # entries of lists that a script looks through for each job; those of longer ones are found beforehand
-AT_ONCE = 250  # jobs of a long list in one script: one pass takes them all out, so few of them would not be quicker
+AT_ONCE = 150  # jobs of a long list in one script: one pass takes them all out, so few of them would not be quicker
 ROUNDS = 4  # how often jobs are looked for whose place has moved; then a script looks through the list
 AGAIN, NOWHERE, NOT_SOUGHT = b"again", b"-", b"?"  # what the script says, and is told, of places
 _IN_LISTS = (None, State.WAITING)
@@ -28,7 +28,7 @@ def remove(
 ) -> list[Result]:
     """See `queues.backend.Actions.remove`.
 
-    What stands in lists of 5,000 and more is looked for beforehand by plain reads, 10,000 entries each; 250 jobs
+    What stands in lists of 5,000 and more is looked for beforehand by plain reads, 10,000 entries each; 150 jobs
     then cost one pass over the list, from its nearer end (about 8 ms in the middle of a million). A tree is one script:
     each of its jobs that waits costs a look through its list.
     """
@@ -122,8 +122,11 @@ def _from_long_lists(removal: _Removal, *, sought: bool) -> list[Result]:
         left = removal.ask(left, {}, NOT_SOUGHT)
     for _round in range(ROUNDS):
         if left:
-            ids = {removal.targets[number].id for number in left}
-            left = removal.ask(left, places.locate(removal.writer.connection, removal.queue, ids), NOWHERE)
+            ids = {number: removal.targets[number].id for number in left}
+            found = places.locate(removal.writer.connection, removal.queue, {*ids.values()})
+            # Those farthest from the tail first: what goes before them would move the others' places.
+            ordered = sorted(left, key=lambda number: places.distance(found.get(ids[number])), reverse=True)
+            left = removal.ask(ordered, found, NOWHERE)
     if left:
         removal.ask(left, {}, b"")
     return removal.results

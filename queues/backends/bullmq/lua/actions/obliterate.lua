@@ -9,13 +9,14 @@ local OWN = { "events", "id", "pc", "marker", "meta", "limiter", "stalled", "sta
 
 -- Everything of one job, who ever holds it; parents in this queue go as well, those in others are told.
 local function erase(id)
-  if not has_hash(base, id) then return end
-  local fields = call("HMGET", base .. id, "parentKey", "deid")
-  local parent = fields[1]
-  forget(base, id, parent and string.sub(parent, 1, #base) ~= base)
+  local fields = fields_of(base, id)
+  if not fields then return end
+  local parent, deduplication = fields[2], fields[3]
+  forget(base, id, parent and string.sub(parent, 1, #base) ~= base, fields)
   unlinked[#unlinked + 1] = base .. id .. ":lock"
-  if fields[2] then
-    unlinked[#unlinked + 1], unlinked[#unlinked + 2] = base .. "de:" .. fields[2], base .. "dn:" .. fields[2]
+  if deduplication then
+    unlinked[#unlinked + 1] = base .. "de:" .. deduplication
+    unlinked[#unlinked + 1] = base .. "dn:" .. deduplication
   end
 end
 

@@ -13,12 +13,13 @@ for i = 6, #ARGV do last[ARGV[i]] = true end
 local high = call("LLEN", list) - left - 1
 local low = math.max(high - size + 1, 0)
 local ids = high >= 0 and call("LRANGE", list, low, high) or {}
-local ended, going, stayed = low == 0, {}, 0
+local ended, going, known, stayed = low == 0, {}, {}, 0
 
 for at = #ids, 1, -1 do
   local id = ids[at]
-  if not is_marker(id) and is_old(base, id, before, all) and may_go(base, id) then
-    going[#going + 1] = at
+  local fields = fields_of(base, id)
+  if not is_marker(id) and is_old(id, fields, before, all) and may_go(base, id) then
+    going[#going + 1], known[#going + 1] = at, fields
   else
     stayed = stayed + 1
   end
@@ -33,7 +34,7 @@ if left == 0 and stayed == 0 and #going > 0 then
 else
   for _, at in ipairs(going) do cover(list, low + at - 1) end
 end
-for _, at in ipairs(going) do forget(base, ids[at], true) end
+for number, at in ipairs(going) do forget(base, ids[at], true, known[number]) end
 settle()
 if not all and #going > 0 then tell(base, "cleaned", "count", #going) end
 return { #going, #going + stayed, kept_counts(), examples, left + stayed, ended and 1 or 0 }

@@ -7,13 +7,14 @@ if major_of(base) == 4 then return "unsupported" end
 local set, clock, before, all = base .. ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == "1"
 local size, score, id = tonumber(ARGV[5]), ARGV[6], ARGV[7]
 local found = behind(set, score, id, size)
-local ended, going, seen = #found < 2 * size, {}, 0
+local ended, going, known, seen = #found < 2 * size, {}, {}, 0
 
 for i = 1, #found, 2 do
   local at, goes = tonumber(found[i + 1]), nil
+  local fields = fields_of(base, found[i])
   if clock == "due" then at = math.floor(at / 4096) end
   if clock == "created" then
-    goes = is_old(base, found[i], before, all)
+    goes = is_old(found[i], fields, before, all)
   elseif at >= before then
     ended = true
     break
@@ -22,14 +23,14 @@ for i = 1, #found, 2 do
   end
   seen = seen + 1
   if goes and may_go(base, found[i]) then
-    going[#going + 1] = found[i]
+    going[#going + 1], known[#going + 1] = found[i], fields
   else
     id, score = found[i], found[i + 1]
   end
 end
 
 for first = 1, #going, 5000 do call("ZREM", set, unpack(going, first, math.min(first + 4999, #going))) end
-for _, gone in ipairs(going) do forget(base, gone, true) end
+for number, gone in ipairs(going) do forget(base, gone, true, known[number]) end
 settle()
 if not all and #going > 0 then tell(base, "cleaned", "count", #going) end
 return { #going, seen, kept_counts(), examples, score, id, ended and 1 or 0 }

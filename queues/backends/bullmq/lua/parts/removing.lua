@@ -2,12 +2,19 @@
 local QUEUE_HASHES = { meta = true, ["metrics:completed"] = true, ["metrics:failed"] = true }
 local NOTHING = "0:9" -- stands in a list for what goes; every version steps over what begins with 0:
 
--- Whether there is a job's hash. An id may also be the name of another key of the queue (`wait`, `meta`,
--- `7:processed`, `repeat:nightly`): a job knows when it was made, and one that does not has at least no colon in its id.
+-- What is asked of a job's hash: when it was made, its parent, its deduplication id; nothing where there is no such hash.
+-- An id may also be the name of another key of the queue (`wait`, `meta`, `7:processed`, `repeat:nightly`): a job knows
+-- when it was made, and one that does not has at least no colon in its id.
+local function fields_of(prefix, id)
+  if QUEUE_HASHES[id] then return nil end
+  local fields = redis.pcall("HMGET", prefix .. id, "timestamp", "parentKey", "deid")
+  if fields.err then return nil end
+  if fields[1] or not string.find(id, ":", 1, true) and call("EXISTS", prefix .. id) == 1 then return fields end
+  return nil
+end
+
 local function has_hash(prefix, id)
-  if QUEUE_HASHES[id] then return false end
-  local known = redis.pcall("HEXISTS", prefix .. id, "timestamp")
-  return known == 1 or known == 0 and not string.find(id, ":", 1, true) and call("EXISTS", prefix .. id) == 1
+  return fields_of(prefix, id) ~= nil
 end
 
 -- The collection that holds an id, by the last part of its key, with the score or (in lists) the index.
@@ -30,10 +37,12 @@ end
 
 -- Why a job may not go: the outcome and a detail; nothing where it may.
 local function kept(prefix, id, children)
-  local ms = locked_for(prefix .. id)
+  local key = prefix .. id
+  local hangs = call("EXISTS", key .. ":lock", key .. ":dependencies") > 0 -- the seldom case: one call for the others
+  local ms = hangs and locked_for(key)
   if ms then return "locked", ms end
   if is_next_run(id, prefix) then return "scheduled", "delayed" end
-  if not children and call("SCARD", prefix .. id .. ":dependencies") > 0 then return "children", "" end
+  if hangs and not children and call("SCARD", key .. ":dependencies") > 0 then return "children", "" end
 end
 
 -- Entries of lists go in two steps, so that many cost one pass: each is covered, then all covered ones are taken out.
@@ -94,19 +103,20 @@ local function leave(parent, key)
   end
 end
 
--- Forgets a job that is in no collection any more: its keys, its deduplication where it holds that. `parent` =
--- whether its parent is told. The keys go at `settle`.
-local function forget(prefix, id, parent)
-  local key = prefix .. id
-  if not has_hash(prefix, id) then return end
-  local fields = call("HMGET", key, "parentKey", "deid")
-  if fields[2] and call("GET", prefix .. "de:" .. fields[2]) == id then
-    unlinked[#unlinked + 1], unlinked[#unlinked + 2] = prefix .. "de:" .. fields[2], prefix .. "dn:" .. fields[2]
+-- Forgets a job that is in no collection any more: its keys, its deduplication where it holds that. `told` = whether
+-- its parent is told. The keys go at `settle`.
+local function forget(prefix, id, told, fields)
+  fields = fields or fields_of(prefix, id)
+  if not fields then return end
+  local key, parent, deduplication = prefix .. id, fields[2], fields[3]
+  if deduplication and call("GET", prefix .. "de:" .. deduplication) == id then
+    unlinked[#unlinked + 1] = prefix .. "de:" .. deduplication
+    unlinked[#unlinked + 1] = prefix .. "dn:" .. deduplication
   end
-  if parent and fields[1] and fields[1] ~= "" then leave(fields[1], key) end
-  for _, suffix in ipairs({ "", ":logs", ":dependencies", ":processed", ":failed", ":unsuccessful" }) do
-    unlinked[#unlinked + 1] = key .. suffix
-  end
+  if told and parent and parent ~= "" then leave(parent, key) end
+  local n = #unlinked
+  unlinked[n + 1], unlinked[n + 2], unlinked[n + 3] = key, key .. ":logs", key .. ":dependencies"
+  unlinked[n + 4], unlinked[n + 5], unlinked[n + 6] = key .. ":processed", key .. ":failed", key .. ":unsuccessful"
 end
 
 -- Ends what was begun: lists, keys, then parents, whose place in a list must not move while entries are covered.

@@ -1,6 +1,5 @@
 -- A step over one collection: which of its jobs go, which are left and why.
 local tally, examples = {}, {}
-local done = 0
 
 local function keep(id, why, detail)
   tally[why] = (tally[why] or 0) + 1
@@ -15,18 +14,12 @@ local function kept_counts()
   return flat
 end
 
--- Whether a job of this age goes: it was there before `before` (ms). `all` = what tells no age goes too.
-local function is_old(prefix, id, before, all)
-  if not has_hash(prefix, id) then
-    if not all then keep(id, "gone") end
-    return all
-  end
-  local created = tonumber(call("HGET", prefix .. id, "timestamp") or "")
-  if not created then
-    if not all then keep(id, "unsupported") end
-    return all
-  end
-  return created < before
+-- Whether a job of this age goes: it was made before `before` (ms). `all` = what tells no age goes too.
+local function is_old(id, fields, before, all)
+  local made = fields and tonumber(fields[1] or "")
+  if made then return made < before end
+  if not all then keep(id, fields and "unsupported" or "gone") end
+  return all
 end
 
 -- Whether nothing keeps a job that is old enough; what does is counted.
