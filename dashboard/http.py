@@ -16,12 +16,14 @@ from queues.errors import (
     NotPermitted,
     OutOfMemory,
     QueueError,
+    ReadOnly,
     Unreachable,
     Unsupported,
     WrongState,
 )
 
 STATUS: Mapping[type[QueueError], int] = {
+    ReadOnly: 403,
     NotFound: 404,
     WrongState: 409,
     BadInput: 422,

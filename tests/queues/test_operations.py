@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 from pytest_django.fixtures import Settings
 
 from queues import audit, operations, outages
@@ -145,6 +145,12 @@ def test_what_a_queue_cannot_do_is_refused_with_the_reason(
         operation(asked())
     assert acted.calls == []
     assert AuditEntry.objects.get().status == Status.REFUSED
+
+
+def test_nothing_is_done_where_its_entry_could_still_be_taken_back(acted: ScriptedActions) -> None:
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        retry(asked())
+    assert acted.calls == []
 
 
 def test_two_presses_at_the_same_moment_act_once(acted: ScriptedActions) -> None:
