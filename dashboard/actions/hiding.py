@@ -165,9 +165,16 @@ def _restored(text: str, before: Editable, may_drop: bool) -> tuple[str, list[Sp
         done = token.end()
     rest = text[done:]
     once = len(set(seen)) == len(seen)
-    if not once or any(dots in part for part in (*parts[::2], rest)) or (len(seen) < len(secrets) and not may_drop):
+    # More dots than before are what is left of a token.
+    left = sum(part.count(MASK[0]) for part in (*parts[::2], rest))
+    if not once or left > _own_dots(before) or (len(seen) < len(secrets) and not may_drop):
         raise Refused(_altered())
     return "".join((*parts, rest)), spans
+
+
+def _own_dots(before: Editable) -> int:
+    """How many dots the text holds that belong to no token."""
+    return before.text.count(MASK[0]) - len(before.dots) * len(before.secrets)
 
 
 def _altered() -> str:

@@ -47,13 +47,13 @@ class Preview:
         }
         if self.count is not None or self.looked >= self.total:
             told = ngettext(
-                "{n} of {total} jobs ({state}) is older than {age}, counted {clock}.",
-                "{n} of {total} jobs ({state}) are older than {age}, counted {clock}.",
+                "{n} of {total} jobs ({state}) is older than {age} {clock}.",
+                "{n} of {total} jobs ({state}) are older than {age} {clock}.",
                 self.found if self.count is None else self.count,
             )
         else:
             told = _(
-                "{n} of the {looked} jobs that were looked at are older than {age}, counted {clock}. "
+                "{n} of the {looked} jobs that were looked at are older than {age} {clock}. "
                 "There are {total} ({state}), and all are looked at when it runs."
             )
         return say(told, **parts)

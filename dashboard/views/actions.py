@@ -38,7 +38,7 @@ def ask_job(request: HttpRequest, source: str, queue: str, job: bytes, action: s
     about = subject.of_job(ref, verb)
     form = questions.job_form(verb, ref, about)
     asked = questions.job_ask(verb, ref, about, form)
-    return _page(request, asked, ref.queue, status=409 if asked.off else 200)
+    return _page(request, asked, ref, status=409 if asked.off else 200)
 
 
 @require_safe
@@ -137,12 +137,12 @@ def _job_again(
     try:
         about = _job_now(ref, verb)
     except NotFound as gone:
-        return _page(request, _closed(verb, ref, error or str(gone)), ref.queue, status=status if error else 404)
+        return _page(request, _closed(verb, ref, error or str(gone)), ref, status=status if error else 404)
     if about and about.twin and verb is Action.RETRY and "twins" not in form.fields:
         form = questions.job_form(verb, ref, about, request.POST)
         form.renew()
     asked = questions.job_ask(verb, ref, about, form, error=error)
-    return _page(request, asked, ref.queue, status=status)
+    return _page(request, asked, ref, status=status)
 
 
 def _queue_again(
@@ -173,7 +173,7 @@ def _changed(request: HttpRequest, verb: Action, ref: JobRef, about: JobSubject,
     error = _("Somebody changed the data since you opened it: nothing was saved. What is stored now stands below.")
     asked = questions.job_ask(verb, ref, about, form, error=error)
     theirs = about.job.data and show(about.job.data, masking.rules_for(ref.queue))
-    return _page(request, asked, ref.queue, status=409, theirs=theirs)
+    return _page(request, asked, ref, status=409, theirs=theirs)
 
 
 def _last(request: HttpRequest, verb: Action, ref: JobRef) -> AuditEntry | None:
@@ -227,6 +227,11 @@ def _unread() -> str:
     return _("Nothing was done: the source does not answer. What you typed is kept here.")
 
 
-def _page(request: HttpRequest, asked: Ask, ref: QueueRef, *, status: int = 200, **more: object) -> HttpResponse:
-    context = {"ask": asked, "ref": ref, "source": ref.source, **more}
+def _page(
+    request: HttpRequest, asked: Ask, ref: QueueRef | JobRef, *, status: int = 200, **more: object
+) -> HttpResponse:
+    queue = ref.queue if isinstance(ref, JobRef) else ref
+    context = {"ask": asked, "ref": queue, "source": queue.source, **more}
+    if isinstance(ref, JobRef):
+        context["job_ref"] = ref
     return page(request, "actions/ask.html", context, fragments=("ask",), status=status)

@@ -20,8 +20,8 @@ from queues.quantities import size
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 _MOST = 10**9
 KEEP = (
-    ("", _("as the queue keeps them: for ever, unless its workers say otherwise")),
-    ("now", _("not at all: removed as soon as it ends")),
+    ("", _("as its workers say, else for ever")),
+    ("now", _("not at all")),
     ("count", _("the newest, so many:")),
 )
 
@@ -40,7 +40,11 @@ class AddForm(ActionForm):
 
     job_name = forms.CharField(label=_("Name"), max_length=500, widget=forms.TextInput(attrs=_PLAIN))
     payload = forms.CharField(
-        label=_("Data"), initial="{}", strip=False, help_text=_("Any JSON value."), widget=forms.Textarea(attrs=AREA)
+        label=_("Data"),
+        initial="{}",
+        strip=False,
+        help_text=_("Any JSON value."),
+        widget=forms.Textarea(attrs=AREA | {"rows": 5}),
     )
     job_id = forms.CharField(
         label=_("Job id"),

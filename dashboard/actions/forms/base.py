@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.forms.boundfield import BoundField
-from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -94,7 +93,7 @@ class ActionForm(forms.Form):
         self._put(key=secrets.token_urlsafe(24))
 
     def _put(self, **values: str) -> None:
-        sent = {name: self.data.getlist(name) for name in self.data} if isinstance(self.data, QueryDict) else {}
+        sent = {name: self.data.getlist(name) for name in self.data} if isinstance(self.data, MultiValueDict) else {}
         self.data = MultiValueDict({**sent, **{name: [value] for name, value in values.items()}})
 
     @property

@@ -72,7 +72,8 @@ class DataForm(ActionForm):
         return self.is_valid() and self.cleaned_data.get("payload") == self.raw
 
     def clean_payload(self) -> bytes:
-        assert self.before is not None
+        if self.before is None:
+            return str(self.cleaned_data["payload"]).encode()
         try:
             return edited(self.cleaned_data["payload"], self.before, self._rules, may_drop=self._may_drop)
         except Refused as reason:

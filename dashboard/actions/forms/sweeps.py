@@ -15,9 +15,9 @@ from queues.actions import CLOCKS, Clock
 from queues.types import State
 
 CLOCK_WORDS = {
-    Clock.FINISHED: _("since it finished"),
-    Clock.CREATED: _("since it was created"),
-    Clock.DUE: _("since it was due to run"),
+    Clock.FINISHED: _("since finished"),
+    Clock.CREATED: _("since created"),
+    Clock.DUE: _("since due"),
 }
 
 
