@@ -424,3 +424,34 @@ def test_a_job_that_is_in_no_list_can_be_removed(store: redis.Redis, operating: 
     seed_job(store, SHOP, "limbo")
     assert outcomes(operating, b"limbo") == [Outcome.DONE]
     assert not store.exists("bull:shop:limbo")
+
+
+def test_a_selection_with_what_hangs_below_goes_from_a_long_list_too(
+    store: redis.Redis, operating: BullMQActions
+) -> None:
+    seed_queue(store, "shop", waiting=12_000, waiting_children=1)
+    seed_queue(store, "depot", waiting=6_000)
+    for job in (100, 200, 5_999):
+        store.sadd("bull:shop:12001:dependencies", f"bull:depot:{job}")
+        store.hset(f"bull:depot:{job}", "parentKey", "bull:shop:12001")
+    sent = operating.commands_sent
+    ids = [b"1", b"6000", b"12001", b"12000", *(b"%d" % n for n in range(2_000, 2_300))]
+    done = operating.remove(SHOP, [Target(one) for one in ids], state=None, children=True)
+    assert [one.outcome for one in done] == [Outcome.DONE] * len(ids)
+    assert [one.removed for one in done[:4]] == [0, 0, 3, 0]
+    assert operating.commands_sent - sent < 60
+    assert store.llen("bull:depot:wait") == 6_000 - 3
+    assert store.llen("bull:shop:wait") == 12_000 - len(ids) + 1
+
+
+def test_children_are_found_in_one_look_through_a_long_list(store: redis.Redis, operating: BullMQActions) -> None:
+    seed_queue(store, "shop", waiting_children=1)
+    seed_queue(store, "depot", waiting=12_000)
+    children = range(5, 12_000, 20)
+    store.sadd("bull:shop:1:dependencies", *(f"bull:depot:{n}" for n in children))
+    for job in children:
+        store.hset(f"bull:depot:{job}", "parentKey", "bull:shop:1")
+    [gone] = operating.remove(SHOP, [Target(b"1")], state=None, children=True)
+    assert (gone.outcome, gone.removed) == (Outcome.DONE, len(children))
+    left = [b"%d" % n for n in range(12_000, 0, -1) if n not in children]
+    assert store.lrange("bull:depot:wait", 0, -1) == left

@@ -18,7 +18,8 @@ from queues.types import JobRef, QueueRef, State
 LONG = 5_000  # entries of lists that a script looks through for each job; those of longer ones are found beforehand
 AT_ONCE = 150  # jobs of a long list in one script: one pass takes them all out, so few of them would not be quicker
 ROUNDS = 4  # how often jobs are looked for whose place has moved; then a script looks through the list
-AGAIN, NOWHERE, NOT_SOUGHT = b"again", b"-", b"?"  # what the script says, and is told, of places
+AGAIN, TREE = b"again", b"tree"  # what the script says of those for which something else has to be done
+NOWHERE, NOT_SOUGHT = b"-", b"?"  # what it is told of their places
 _IN_LISTS = (None, State.WAITING)
 _WALK, _CHILDREN = b"0", 100
 
@@ -29,18 +30,17 @@ def remove(
     """See `queues.backend.Actions.remove`.
 
     What stands in lists of 5,000 and more is looked for beforehand by plain reads, 10,000 entries each; 150 jobs
-    then cost one pass over the list, from its nearer end (about 8 ms in the middle of a million). A tree is one script:
-    each of its jobs that waits costs a look through its list.
+    then cost one pass over the list, from its nearer end (about 8 ms in the middle of a million). A tree is one script,
+    since it goes whole or not at all: with jobs that wait among a million others it holds the server for up to 0.2 s.
     """
-    wanted = state.value if state else ""
     if len(targets) > BATCH:
         raise LimitExceeded(_("At most %(limit)d jobs can be removed at once.") % {"limit": BATCH})
-    if children:
-        return writer.batch("remove_tree", queue, targets, wanted, read=_tree_result)
-    removal = _Removal(writer, queue, targets, wanted)
+    removal = _Removal(writer, queue, targets, state.value if state else "", children=children)
     if state in _IN_LISTS and places.waiting(writer.connection, queue) > LONG:
-        return _from_long_lists(removal, sought=state is not None)
-    removal.ask(range(len(targets)), {}, b"")
+        _from_long_lists(removal, sought=state is not None)
+    else:
+        removal.ask(range(len(targets)), {}, b"")
+    removal.take_trees()
     return removal.results
 
 
@@ -71,9 +71,12 @@ def _children_result(job: JobRef, went: int, dead: int, stays: bytes) -> Result:
 class _Removal:
     """The script for jobs of one queue, called for as many at a time as their lists permit."""
 
-    def __init__(self, writer: Writer, queue: QueueRef, targets: Sequence[Target], wanted: str) -> None:
-        self.writer, self.queue, self.targets, self.wanted = writer, queue, targets, wanted
+    def __init__(
+        self, writer: Writer, queue: QueueRef, targets: Sequence[Target], wanted: str, *, children: bool
+    ) -> None:
+        self.writer, self.queue, self.targets, self.wanted, self.children = writer, queue, targets, wanted, children
         self.answers: dict[int, Result] = {}  # by the number of the target
+        self.trees: list[int] = []  # those with something below them
 
     @property
     def results(self) -> list[Result]:
@@ -95,8 +98,8 @@ class _Removal:
             if not quick:
                 pace.took(len(part), ms)
             for number, one, told in zip(part, targets, array(reply, len(part)), strict=True):
-                if array(told)[0] == AGAIN:
-                    again.append(number)
+                if (said := array(told)[0]) in (AGAIN, TREE):
+                    (again if said == AGAIN else self.trees).append(number)
                 else:
                     self.answers[number] = result(one, told)
             at += len(part)
@@ -104,15 +107,30 @@ class _Removal:
 
     def _send(self, flat: Sequence[bytes]) -> tuple[Reply, float]:
         try:
-            return self.writer.timed("remove", self.queue, self.wanted, *flat)
+            return self.writer.timed("remove", self.queue, self.wanted, int(self.children), *flat)
         except QueueError as error:
-            if not self.answers and not isinstance(error, Unsure):
+            if not self.answers:
                 raise
-            source = self.writer.connection.source
-            raise Unsure(str(error), source=source, results=self.results) from error
+            raise self._partly(error) from error
+
+    def _partly(self, error: QueueError) -> Unsure:
+        return Unsure(str(error), source=self.writer.connection.source, results=self.results)
+
+    def take_trees(self) -> None:
+        """Removes what has something below it."""
+        targets = [self.targets[number] for number in self.trees]
+        try:
+            told = self.writer.batch("remove_tree", self.queue, targets, self.wanted, read=_tree_result)
+        except QueueError as error:
+            known = [one for one in getattr(error, "results", ()) if isinstance(one, Result)]
+            self.answers |= dict(zip(self.trees, known, strict=False))
+            if not self.answers:
+                raise
+            raise self._partly(error) from error
+        self.answers |= dict(zip(self.trees, told, strict=True))
 
 
-def _from_long_lists(removal: _Removal, *, sought: bool) -> list[Result]:
+def _from_long_lists(removal: _Removal, *, sought: bool) -> None:
     """The same where a look through the lists for each job would hold the server for long.
 
     `sought` = they are in a list if anywhere; else those are told first that are in none.
@@ -129,7 +147,6 @@ def _from_long_lists(removal: _Removal, *, sought: bool) -> list[Result]:
             left = removal.ask(ordered, found, NOWHERE)
     if left:
         removal.ask(left, {}, b"")
-    return removal.results
 
 
 def _tree_result(target: Target, told: Reply) -> Result:

@@ -1,9 +1,10 @@
 -- needs: queue, where, parents, removing
--- Jobs that go, each alone. ARGV: the state they must be in ("" = any), then for each its id, what was seen of it
+-- Jobs that go, each alone. ARGV: the state they must be in ("" = any), "1" where what hangs below one is to go with it
+-- (then the outcome is "tree" for a job that has something below it), then for each its id, what was seen of it
 -- ("" = whichever stay), and where in a list: "" = look for it, "-" = in none, "?" = not looked for yet (then the
 -- outcome is "again" where no set holds it), else `w` or `p` for wait and paused and how far from the tail it was
 -- ("again" where it is not near there). Back: for each an outcome and a detail.
-local wanted = ARGV[1]
+local wanted, trees = ARGV[1], ARGV[2] == "1"
 local results, known, drift = {}, {}, {}
 local LISTS = { w = "wait", p = "paused" }
 
@@ -54,6 +55,11 @@ local function removed(id, seen, hint)
     local now = type(at) == "string" and at or call("HGET", base .. id, "timestamp")
     if now ~= seen then return { "wrong-state", state } end
   end
+  local key = base .. id
+  if trees and call("EXISTS", key .. ":dependencies", key .. ":processed", key .. ":failed", key .. ":unsuccessful") > 0
+  then
+    return { "tree", "" }
+  end
   local why, detail = kept(base, id, false)
   if why then return { why, detail } end
   if there and from == "active" then return { "wrong-state", "active" } end
@@ -64,6 +70,6 @@ local function removed(id, seen, hint)
   return { "done", state }
 end
 
-for i = 2, #ARGV, 3 do results[#results + 1] = removed(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+for i = 3, #ARGV, 3 do results[#results + 1] = removed(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
 settle()
 return results

@@ -1,5 +1,5 @@
 -- needs: queue, where, parents, removing, tree
--- Jobs that go with all that hangs below them, each tree whole or not at all. ARGV: the state the jobs must be in
+-- Jobs that go with all that hangs below them, each tree whole or not at all (`remove` takes those without any). ARGV: the state the jobs must be in
 -- ("" = any), then for each its id and what was seen of it. Back: for each an outcome, a detail, how many went with
 -- it, and the key of the job below it that keeps it.
 local wanted = ARGV[1]

@@ -38,14 +38,56 @@ local function below(key, unended)
   return nodes
 end
 
+-- Where those stand that no sorted set holds. One LPOS for each while that is quick, else one look through the list for
+-- all of them: about 0.2 s for a million entries.
+local QUICK = 200000 -- entries, some 4 ms
+
+local function find_in_list(list, name, nodes)
+  local length = call("LLEN", list)
+  local missing, number = {}, 0
+  for _, node in ipairs(nodes) do
+    if not node.place and node.prefix .. name == list then
+      missing[node.id], number = node, number + 1
+    end
+  end
+  local at = number * length <= QUICK and length or 0
+  if at == length then
+    for id, node in pairs(missing) do
+      local index = call("LPOS", list, id)
+      if index then node.place, node.index = name, index end
+    end
+  end
+  while at < length and number > 0 do
+    for offset, id in ipairs(call("LRANGE", list, at, at + 4999)) do
+      local node = missing[id]
+      if node and not node.place then node.place, node.index, number = name, at + offset - 1, number - 1 end
+    end
+    at = at + 5000
+  end
+end
+
+local function find_all(nodes)
+  local prefixes = {}
+  for _, node in ipairs(nodes) do
+    for _, name in ipairs(SETS) do
+      if not node.place and call("ZSCORE", node.prefix .. name, node.id) then node.place = name end
+    end
+    if not node.place then prefixes[node.prefix] = true end
+  end
+  for prefix in pairs(prefixes) do
+    for _, name in ipairs({ "active", "wait", "paused" }) do find_in_list(prefix .. name, name, nodes) end
+  end
+end
+
 -- Why one of these jobs may not go: outcome, detail, its key. Fills in where each stands.
 local function any_kept(nodes)
   for _, node in ipairs(nodes) do
     local why, detail = kept(node.prefix, node.id, true)
     if why then return why, detail, node.key end
   end
+  find_all(nodes)
   for _, node in ipairs(nodes) do
-    node.place, node.index = place_of(node.prefix, node.id)
+    node.place = node.place or "unknown"
     if node.place == "active" then return "wrong-state", "active", node.key end
   end
 end
