@@ -17,7 +17,7 @@ NAMED = 5  # admins whom the page names
 def me(request: HttpRequest) -> HttpResponse:
     """What the reader may and may not, and who could change that."""
     role = role_of(request.user) or Role.VIEWER  # nobody without a role comes so far
-    admins = active_admins().exclude(pk=request.user.pk).order_by("username")
+    admins = active_admins().exclude(username=request.user.get_username()).order_by("username")
     context = {
         "role": role,
         "held": rights.held(role),

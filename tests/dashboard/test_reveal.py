@@ -18,7 +18,6 @@ from queues.types import QueueRef
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.seed import seed_job, seed_queue
-from tests.valkey import RedisCommands
 
 pytestmark = pytest.mark.django_db
 
@@ -70,7 +69,7 @@ def test_an_admin_sees_everything_once_and_the_log_says_so(admin: Client, mail: 
     assert not any(secret in told for secret in SECRETS)
 
 
-def test_the_way_there_stands_where_something_is_hidden(admin: Client, mail: QueueRef, valkey: RedisCommands) -> None:
+def test_the_way_there_stands_where_something_is_hidden(admin: Client, mail: QueueRef, valkey: redis.Redis) -> None:
     assert len(Page(admin.get("/queues/main/mail/jobs/7/")).all("action", PATH)) >= 4
     valkey.delete("bull:mail:7", "bull:mail:7:logs")
     seed_job(valkey, mail, "7", data='{"city":"Olinda"}')

@@ -1,0 +1,172 @@
+"""Every address, sent by whoever may not: from outside, without the token of a page, with too low a role.
+
+What is refused changes not one byte in Redis and nothing about users, and the log of actions has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard import access
+from dashboard.access import Role
+from dashboard.rarely import MOST, Rarely
+from queues.models import AuditEntry, Bulk, Masking, Queue, RemovedJob
+from queues.registry import SourceConfig
+from tests.dashboard.people import as_role, person, signed_in
+from tests.dashboard.test_access import FORMS, OVERRIDES, ROUTES, Route
+from tests.seed import seed_job, seed_queue
+
+pytestmark = pytest.mark.django_db
+
+DOORS = {"login", "live", "healthz"}
+ACTS = [route for route in ROUTES if route.name not in DOORS]
+# Each address once, with one of the actions that it takes.
+EACH = list({route.view: route for route in ACTS}.values())
+BODY = {
+    "job": "1",
+    "all": "1",
+    "state": "failed",
+    "confirm": "payments",
+    "typed": "payments",
+    "data": '{"a":2}',
+    "name": "x",
+    "role": "admin",
+    "username": "eve",
+    "pattern": "*nickname*",
+    "reset": "1",
+}
+
+
+@pytest.fixture
+def payments(source: SourceConfig, valkey: redis.Redis) -> redis.Redis:
+    """A server with a queue in which there is something to act on in each state."""
+    queue = seed_queue(valkey, "payments")
+    for number, state in enumerate(("failed", "completed", "delayed", "wait", "active"), start=1):
+        seed_job(valkey, queue, str(number))
+        key = f"bull:payments:{state}"
+        if state in ("wait", "active"):
+            valkey.lpush(key, str(number))
+        else:
+            valkey.zadd(key, {str(number): 1.0e12})
+    return valkey
+
+
+@pytest.fixture(autouse=True)
+def no_stranger_was_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "_strangers", Rarely())
+
+
+def _dump(server: redis.Redis) -> dict[bytes, object]:
+    """Every key with its whole value."""
+    keys = [bytes(key) for key in sorted(server.keys("*"))]
+    pipeline = server.pipeline(transaction=False)
+    for key in keys:
+        pipeline.dump(key)
+    return dict(zip(keys, pipeline.execute(), strict=True))
+
+
+def _remembered() -> tuple[object, ...]:
+    """What actions could change on our side."""
+    users = tuple(User.objects.order_by("pk").values_list("username", "password", "is_active", "groups__name"))
+    models = (Masking, RemovedJob, Queue, Bulk)
+    return users, *(tuple(model.objects.order_by("pk").values_list()) for model in models)
+
+
+@contextmanager
+def unchanged(server: redis.Redis) -> Iterator[None]:
+    """Nothing differs at the end."""
+    before = _dump(server), _remembered()
+    assert before[0]
+    yield
+    assert (_dump(server), _remembered()) == before
+
+
+def _word(route: Route) -> str:
+    return route.kwargs.get("action") or route.name
+
+
+def test_what_is_posted_without_signing_in_is_refused(payments: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    strict, lax = Client(enforce_csrf_checks=True), Client()
+    for route in ACTS:
+        monkeypatch.setattr(access, "_strangers", Rarely())
+        AuditEntry.objects.all().delete()
+        with unchanged(payments):
+            assert strict.post(route.path, BODY).status_code == 403, route  # no page of ours gave it a token
+            assert lax.post(route.path, BODY).status_code == 302, route
+        if route.name != "logout":
+            entry = AuditEntry.objects.get()  # the second within the minute is in the text log only
+            assert (entry.status, entry.who, entry.role, entry.action) == ("refused", "", "", _word(route))
+
+
+@pytest.mark.parametrize("origin", ["", "https://evil.example", "null"])
+def test_an_admin_who_is_led_here_by_another_site_does_nothing(origin: str, payments: redis.Redis) -> None:
+    admin = person("admin")
+    client, other = signed_in(admin, csrf=True), signed_in(person("admin"), csrf=True)
+    token = str(other.get("/users/me/").context["csrf_token"])
+    headers = {"Origin": origin} if origin else {}
+    for route in EACH:
+        AuditEntry.objects.all().delete()
+        with unchanged(payments):
+            assert client.post(route.path, BODY, headers=headers).status_code == 403, route
+            answer = client.post(route.path, {**BODY, "csrfmiddlewaretoken": token}, headers=headers)
+            assert answer.status_code == 403, route
+        told = list(AuditEntry.objects.values_list("status", "who", "action"))
+        assert told == [("refused", admin.username, _word(route))] * 2
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
+def test_nothing_is_done_by_any_method_for_who_holds_too_little(role: Role, payments: redis.Redis) -> None:
+    user = person(role)
+    client = signed_in(user)
+    refused = [route for route in ACTS if route.role and route.role.rank > role.rank]
+    assert len(refused) > 20
+    for route in refused:
+        AuditEntry.objects.all().delete()
+        with unchanged(payments):
+            for headers in OVERRIDES if route in EACH else ():
+                assert client.get(f"{route.path}?_method=POST", headers=headers).status_code == 403, route
+            assert not AuditEntry.objects.exists()
+            for method in ("PUT", "PATCH", "DELETE") if route in EACH else ():
+                assert client.generic(method, route.path).status_code == 403, route
+            assert client.post(route.path, {**BODY, "key": "k" * 32}).status_code == 403, route
+        told = set(AuditEntry.objects.values_list("status", "who", "action"))
+        assert told == {("refused", user.username, _word(route))}
+
+
+def test_reading_changes_nothing_whoever_reads(payments: redis.Redis) -> None:
+    admin = as_role("admin")
+    admin.get("/")
+    for route in EACH:
+        if route.name in FORMS:
+            continue
+        with unchanged(payments):
+            for headers in OVERRIDES:
+                answer = admin.get(f"{route.path}?_method=POST&action=remove&all=1", headers=headers)
+                assert answer.status_code in (200, 302, 404, 405, 409, 422), route
+
+
+def test_strangers_cannot_fill_the_log_of_actions(source: SourceConfig) -> None:
+    for number in range(MOST + 20):
+        Client().post("/masking/add/", {}, REMOTE_ADDR=f"192.0.2.{number}")
+    assert AuditEntry.objects.count() == MOST
+
+
+def test_each_kind_is_allowed_once_a_minute() -> None:
+    now = 0.0
+    rarely = Rarely(lambda: now)
+    assert [rarely.allows("a"), rarely.allows("a"), rarely.allows("b")] == [True, False, True]
+    now = 60.0
+    assert rarely.allows("a")
+
+
+def test_the_server_of_these_tests_is_the_one_that_the_product_acts_on(payments: redis.Redis) -> None:
+    """Or an unchanged dump would say nothing."""
+    before = _dump(payments)
+    assert as_role("admin").post("/queues/main/payments/act/pause/", {"key": "k" * 32}).status_code == 302
+    assert _dump(payments) != before
