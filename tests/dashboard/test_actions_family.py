@@ -1,0 +1,143 @@
+"""Questions about jobs of flows, schedules and deduplication, written by the real library: what is said before."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+from django.test import Client
+
+from queues.registry import SourceConfig
+from tests.dashboard.asking import act, form_of, said
+from tests.dashboard.people import as_role
+from tests.node import Node
+from tests.valkey import Server
+
+pytestmark = pytest.mark.django_db
+
+FLOW = """
+const made = await flow(args.major).add({
+  name: "parent", queueName: "orders", opts: { jobId: "p" },
+  children: [
+    { name: "child", queueName: "mail", opts: { jobId: "c1", delay: 600000 } },
+    { name: "child", queueName: "mail", opts: { jobId: "c2", delay: 600000 },
+      children: [{ name: "below", queueName: "deep", opts: { jobId: "d1" } }] },
+  ],
+});
+if (args.held) {
+  const w = worker(args.major, "deep", () => new Promise(() => {}));
+  await until(async () => (await queue(args.major, "deep").getActiveCount()) === 1);
+}
+"""
+FAILING_CHILD = """
+await flow(args.major).add({
+  name: "parent", queueName: "orders", opts: { jobId: "p" },
+  children: [{ name: "child", queueName: "mail", opts: { jobId: "c1", failParentOnFailure: args.fails } }],
+});
+const w = worker(args.major, "mail", async () => { throw new Error("no"); });
+await until(async () => (await queue(args.major, "mail").getFailedCount()) === 1);
+await w.close();
+if (args.fails) {
+  const p = worker(args.major, "orders", async () => 1);
+  await until(async () => (await queue(args.major, "orders").getFailedCount()) === 1);
+  await p.close();
+}
+"""
+TWIN = """
+const q = queue(args.major, "mail");
+await q.add("a", {}, { jobId: "a", deduplication: { id: "order-1" } });
+const w = worker(args.major, "mail", async () => { throw new Error("no"); });
+await until(async () => (await q.getFailedCount()) === 1);
+await w.close();
+await q.add("b", {}, { jobId: "b", deduplication: { id: "order-1" } });
+"""
+
+SCHEDULE = """
+return (await queue(args.major, "mail").upsertJobScheduler("nightly", args.repeat, { name: "n" })).id;
+"""
+
+
+@pytest.fixture(params=[5, 6])
+def major(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture
+def operator(source: SourceConfig) -> Client:
+    return as_role("operator")
+
+
+def test_removing_a_parent_names_every_job_that_goes_in_other_queues(
+    operator: Client, node: Node, valkey: redis.Redis, valkey_server: Server, major: int
+) -> None:
+    node.run(FLOW, url=valkey_server.url, major=major, held=False)
+    answer = operator.get("/queues/main/orders/jobs/p/ask/remove/")
+    for words in ("3 jobs hang below it", "in 2 other queues", "mail:c1 · Delayed", "deep:d1 · Waiting"):
+        assert words in said(answer)
+    assert form_of(answer)["children"] == "on"
+    act(operator, "/queues/main/orders/jobs/p/ask/remove/")
+    assert not any(valkey.exists(key) for key in ("bull:orders:p", "bull:mail:c1", "bull:mail:c2", "bull:deep:d1"))
+
+
+def test_a_child_that_a_worker_holds_is_named_and_blocks_the_removal(
+    operator: Client, node: Node, valkey: redis.Redis, valkey_server: Server, major: int
+) -> None:
+    node.run(FLOW, url=valkey_server.url, major=major, held=True)
+    asked = said(operator.get("/queues/main/orders/jobs/p/ask/remove/"))
+    assert "A worker holds deep:d1" in asked
+    answer = act(operator, "/queues/main/orders/jobs/p/ask/remove/")
+    assert answer.status_code == 409
+    assert all(valkey.exists(key) for key in ("bull:orders:p", "bull:mail:c1", "bull:mail:c2", "bull:deep:d1"))
+
+
+def test_removing_children_where_none_waits_says_that_there_is_nothing_to_do(
+    operator: Client, node: Node, valkey_server: Server, major: int
+) -> None:
+    node.run('await queue(args.major, "mail").add("x", {}, { jobId: "x" });', url=valkey_server.url, major=major)
+    assert "there is nothing to remove" in said(operator.get("/queues/main/mail/jobs/x/ask/remove-children/"))
+
+
+def test_retrying_a_child_says_what_becomes_of_its_parent(
+    operator: Client, node: Node, valkey_server: Server, major: int
+) -> None:
+    node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=False)
+    asked = said(operator.get("/queues/main/mail/jobs/c1/ask/retry/"))
+    assert "Its parent orders:p waits for its children: it goes on once this one is done too." in asked
+
+
+def test_retrying_a_child_whose_parent_failed_says_that_it_stays_failed(
+    operator: Client, node: Node, valkey_server: Server, major: int
+) -> None:
+    node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=True)
+    asked = said(operator.get("/queues/main/mail/jobs/c1/ask/retry/"))
+    assert "Its parent orders:p has failed and stays so" in asked
+
+
+def test_a_newer_job_with_the_same_deduplication_id_is_named_and_nothing_is_doubled_unasked(
+    operator: Client, node: Node, valkey: redis.Redis, valkey_server: Server, major: int
+) -> None:
+    node.run(TWIN, url=valkey_server.url, major=major)
+    ask = "/queues/main/mail/jobs/a/ask/retry/"
+    asked = said(operator.get(ask))
+    assert "Another job holds the same deduplication id order-1: b (Waiting)." in asked
+    answer = act(operator, ask)
+    assert answer.status_code in (409, 422)
+    assert valkey.zscore("bull:mail:failed", "a")
+    assert act(operator, ask, twins="on").status_code == 302
+    assert valkey.zscore("bull:mail:failed", "a") is None
+
+
+@pytest.fixture(params=[{"pattern": "0 0 1 1 *"}, {"every": 3_600_000}], ids=["delayed", "waiting"])
+def armed(request: pytest.FixtureRequest, node: Node, valkey_server: Server, major: int) -> str:
+    """The id of the next run of a schedule, delayed or waiting."""
+    return str(node.run(SCHEDULE, url=valkey_server.url, major=major, repeat=request.param))
+
+
+def test_the_next_run_of_a_schedule_of_the_library_is_kept(operator: Client, valkey: redis.Redis, armed: str) -> None:
+    ask = f"/queues/main/mail/jobs/{armed}/ask/remove/"
+    answer = operator.get(ask)
+    if valkey.zscore("bull:mail:delayed", armed):
+        assert answer.status_code == 409
+        assert "the next run of the schedule nightly" in said(answer)
+    else:
+        assert act(operator, ask).status_code == 409
+    assert valkey.exists(f"bull:mail:{armed}")
