@@ -314,7 +314,9 @@ def test_what_is_no_orphan_is_left_where_it_is(operating: BullMQActions, store: 
     (damaged,) = operating.requeue(SHOP, targets("bad"))
     assert (damaged.outcome, "data is damaged" in damaged.why) == (Outcome.UNSUPPORTED, True)
     assert places(store) == before
-    assert _fail(operating, "bad") == [DONE]
+    put(store, "bad-too", "active", processedOn="1", data="{no", deid="x")
+    store.hset("bull:shop:dn:x", "name", "next")
+    assert _fail(operating, "bad", "bad-too") == [DONE, Outcome.UNSUPPORTED]
 
 
 def test_4_is_told_to_be_left_alone(node: Node, server: Server, operating: BullMQActions, store: redis.Redis) -> None:

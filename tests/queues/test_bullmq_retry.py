@@ -79,6 +79,19 @@ def test_what_one_major_paused_and_another_resumes_loses_no_retried_job(
     assert sorted(cast(list[str], order)) == sorted(("a", "b", "c", *waits))
 
 
+@pytest.mark.parametrize("resumed", [5, 6], ids=["resumed5", "resumed6"])
+@pytest.mark.parametrize("paused", [5, 6], ids=["paused5", "paused6"])
+def test_where_nobody_says_a_version_any_of_them_brings_retried_jobs_back(
+    paused: int, resumed: int, node: Node, server: Server, operating: BullMQActions
+) -> None:
+    node.run(FAIL, url=server.url, major=paused, paused=True)
+    with server.client() as store:
+        store.hdel("bull:shop:meta", "version")
+    assert outcomes(operating.retry(SHOP, targets("a", "b", "c"), state=State.FAILED, reset=False)) == [DONE] * 3
+    order = node.run(FINISH, url=server.url, major=resumed, paused=True, count=3)
+    assert order == ["a", "b", "c"]
+
+
 def test_a_queue_that_one_major_paused_and_another_opened_takes_retried_jobs(
     node: Node, server: Server, operating: BullMQActions, store: redis.Redis
 ) -> None:

@@ -75,6 +75,18 @@ def test_a_parent_that_failed_with_its_child_is_named_and_completes_when_both_we
 
 
 @MODERN
+def test_a_parent_that_is_retried_before_its_child_has_ended_is_said_to_lack_it(
+    major: int, node: Node, server: Server, operating: BullMQActions
+) -> None:
+    node.run(FLOW, url=server.url, major=major, link={"failParentOnFailure": True}, parents=True)
+    assert _retried(operating).outcome is Outcome.DONE
+    orders = QueueRef("main", b"bull", b"orders")
+    (result,) = operating.retry(orders, targets("P"), state=State.FAILED, reset=False)
+    assert result.outcome is Outcome.DONE
+    assert "Children of it have not ended" in result.why
+
+
+@MODERN
 @pytest.mark.parametrize("link", [{"ignoreDependencyOnFailure": True}, {"continueParentOnFailure": True}], ids=str)
 def test_a_parent_that_went_on_without_its_child_is_not_held_up_by_it(
     major: int, link: dict[str, bool], *, node: Node, server: Server, operating: BullMQActions, store: redis.Redis
@@ -83,7 +95,7 @@ def test_a_parent_that_went_on_without_its_child_is_not_held_up_by_it(
     assert places(store, "orders") == {"wait": [b"P"]}
     result = _retried(operating)
     assert result.outcome is Outcome.DONE
-    assert "gone on without it" in result.why
+    assert "parent has gone on" in result.why
     assert not store.exists("bull:orders:P:dependencies")
     assert node.run(FINISH, url=server.url, major=major, parents=True) == "completed"
 

@@ -23,7 +23,8 @@ _WHY: Mapping[str, str] = {
     "deferred": "It waits with this failure: the next worker fails it at once, since more hangs on its end.",
     "parent-failed": "Its parent has failed: retry it after this job has completed.",
     "parent-gone": "Its parent is gone: nothing waits for this job.",
-    "parent-gone-on": "Its parent has gone on without it and does not wait for it again.",
+    "parent-gone-on": "Its parent has gone on and does not wait for it again.",
+    "children": "Children of it have not ended: it fails again unless its processor waits for them.",
 }
 _NAMES_SHOWN = 120  # characters of an id in a sentence
 

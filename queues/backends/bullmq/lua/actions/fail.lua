@@ -1,4 +1,4 @@
--- needs: queue, where, parents, orphans
+-- needs: queue, where, parents, damage, orphans
 -- Active jobs whose lock is gone, to failed, as if their last attempt had failed. ARGV: the reason, then for each job
 -- its id and its timestamp as it was seen ("" = whichever). Back: for each an outcome, where the job is or how long it
 -- is still locked, and a reason.
@@ -13,6 +13,8 @@ local now = now_ms()
 local ENDED = { failed = true }
 
 local function left_to_a_worker(id, key)
+  local damaged = damage_of(key)
+  if damaged then return { "unsupported", "active", "damaged", damaged } end
   call("HSET", key, "defa", reason)
   enqueue(base, id, true)
   leave_active(id)

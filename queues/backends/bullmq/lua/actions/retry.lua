@@ -49,9 +49,10 @@ local function retried(id, seen)
   -- 4.x calls it attemptsMade; `ats` is what stands behind "attempt 3" on 5.x and 6.x.
   if reset then call("HDEL", key, "atm", "ats", "attemptsMade", "stc", "stalledCounter") end
   hold_again(id, deduplication, opts)
-  local parent = await_again(key, state)
+  local reason = await_again(key, state)
+  if reason == "" and call("EXISTS", key .. ":dependencies") == 1 then reason = "children" end
   tell(base, "waiting", "jobId", id, "prev", state)
-  return { "done", "", parent }
+  return { "done", "", reason }
 end
 
 for i = 4, #ARGV, 2 do results[#results + 1] = retried(ARGV[i], ARGV[i + 1]) end
