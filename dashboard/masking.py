@@ -24,7 +24,7 @@ JOBS = 20  # of a queue that a preview looks at
 EACH = 5  # of one state
 KEYS = 60  # that a preview names
 KEY = 120  # characters of one
-EXAMPLES = ("{0}", "{1}", "customer_{0}", "customer{2}", "X-{2}", "{0}s", "{0}Holder", "re{1}ed")
+EXAMPLES = ("{0}", "{1}", "customer_{0}", "customer{2}", "X-{2}", "{0}s", "{0}Holder")
 
 
 class MaskingForm(forms.Form):
@@ -82,6 +82,11 @@ class Preview:
     keys: Sequence[tuple[str, bool]] = ()
     jobs: int | None = None
     error: str = ""
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """Examples of keys that resemble the pattern and are not hidden."""
+        return [key for key, found in self.examples if not found]
 
 
 def preview(pattern: str, ref: QueueRef | None) -> Preview:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 import redis
@@ -64,7 +65,7 @@ def no_stranger_was_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _dump(server: redis.Redis) -> dict[bytes, object]:
     """Every key with its whole value."""
-    keys = [bytes(key) for key in sorted(server.keys("*"))]
+    keys = sorted(cast("list[bytes]", server.keys("*")))
     pipeline = server.pipeline(transaction=False)
     for key in keys:
         pipeline.dump(key)

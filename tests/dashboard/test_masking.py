@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import time
+from typing import cast
 
 import pytest
 import redis
 from django.test import Client
 
+from dashboard.live.job import JobPage
+from dashboard.live.queue import QueuePage
 from queues import masking
+from queues.events import Event, EventKind
+from queues.live import JobNews, Pulse, QueueNews, Seen, Standing
 from queues.models import AuditEntry, Masking
+from queues.quantities import now_ms
+from queues.redaction import MASK
 from queues.registry import SourceConfig
-from queues.types import QueueRef
+from queues.types import JobRef, Progress, QueueRef, Text
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.seed import seed_job, seed_queue
@@ -166,3 +173,39 @@ def test_a_pattern_of_a_queue_with_an_odd_name_is_text(admin: Client) -> None:
     text = admin.get("/masking/").text
     assert text.count('data-pattern="iban"') == 2
     assert "<i>" not in text
+
+
+def test_what_is_pushed_to_open_pages_is_hidden_by_the_rules_of_the_queue(mail: QueueRef, valkey: redis.Redis) -> None:
+    masking.add("*nickname*", source="main", queue="mail", by="ada")
+    text = Text(f"nickname={SECRET}", 20)
+    other = seed_queue(valkey, "other")
+    _job(valkey, other)
+    for queue, hidden in ((mail, True), (other, False)):
+        event = Event(queue, f"{now_ms()}-1", EventKind.FAILED, job=b"7", text=text)
+        said = Event(queue, f"{now_ms()}-2", EventKind.PROGRESS, job=b"7", progress=Progress(None, text))
+        live = Standing(Pulse.LIVE, 0)
+        page = JobPage(JobRef(queue, b"7")).update(JobNews(JobRef(queue, b"7"), live, [event]))
+        list_ = QueuePage(queue).update(QueueNews(queue, live, events=[Seen(event)], total=1, progress=[said]))
+        pushed = [*page.parts.values(), page.feed, page.log, *list_.parts.values(), list_.feed]
+        assert any(SECRET in html for html in pushed) is not hidden
+        assert any(MASK in html for html in pushed) is hidden
+
+
+@pytest.mark.parametrize("action", ["retry", "duplicate"])
+def test_acting_on_a_masked_job_sends_the_true_bytes(
+    action: str, admin: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    masking.add("*nickname*", by="ada")
+    before = valkey.hget("bull:mail:7", "data")
+    page = Page(admin.get(f"/queues/main/mail/jobs/7/ask/{action}/"))
+    assert SECRET not in page.source
+    form = {node.attrs["name"]: node.attrs.get("value", "") for node in page.all("name", tag="input")}
+    form |= {node.attrs["name"]: node.text.removeprefix("\n") for node in page.all("name", tag="textarea")}
+    answer = admin.post(f"/queues/main/mail/jobs/7/act/{action}/", form)
+    assert answer.status_code == 302, answer.text
+    waiting = cast("list[bytes]", valkey.lrange("bull:mail:wait", 0, -1))
+    assert len(waiting) == 1
+    assert valkey.hget(f"bull:mail:{waiting[0].decode()}", "data") == before
+    assert SECRET.encode() in (before or b"")
+    told = str(list(AuditEntry.objects.values()))
+    assert SECRET not in told
