@@ -7,20 +7,23 @@ import { grow, render } from "./time.js";
 let timer = 0;
 let ticks = 0;
 
-const selected = (node) => {
+// All is asked before anything is written: asking for the selection after each writing lays the page out each time.
+const free = (selector) => {
   const selection = document.getSelection();
-  return selection !== null && !selection.isCollapsed && selection.containsNode(node, true);
+  const found = [...document.querySelectorAll(selector)];
+  return selection === null || selection.isCollapsed ? found : found.filter((node) => !selection.containsNode(node, true));
 };
 const show = (node, since) => {
   if (!(since > 0)) return;
   const text = duration(now() - since);
-  if (node.textContent !== text && !selected(node)) node.textContent = text;
+  if (node.textContent !== text) node.textContent = text;
 };
 
 export const tick = () => {
-  for (const node of document.querySelectorAll("[data-age]")) show(node, Number(node.dataset.age) * 1000);
-  for (const node of document.querySelectorAll("time[data-time=age]")) show(node, new Date(node.dateTime).getTime());
-  for (const node of document.querySelectorAll("time[data-time=until]")) if (!selected(node)) render(node);
+  const [read, ages, untils] = ["[data-age]", "time[data-time=age]", "time[data-time=until]"].map(free);
+  for (const node of read) show(node, Number(node.dataset.age) * 1000);
+  for (const node of ages) show(node, new Date(node.dateTime).getTime());
+  for (const node of untils) render(node);
   ticks += 1;
   if (ticks % 10 === 0) grow();
 };
