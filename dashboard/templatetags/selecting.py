@@ -13,6 +13,7 @@ from dashboard.words import shown
 from queues.actions import Outcome
 from queues.audit.found import label
 from queues.bulk import Phase
+from queues.names import show_controls
 from queues.quantities import duration
 
 register = template.Library()
@@ -55,4 +56,10 @@ def told(value: object) -> str:
     """A parameter of an action for eyes, on one line."""
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 2000)
+    return plain(shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 2000))
+
+
+@register.filter
+def plain(text: str) -> str:
+    """Text on one line without a character that is not seen or moves what is."""
+    return show_controls(text, keep="")

@@ -1,0 +1,134 @@
+"""Removed jobs: which can be brought back, by whom, as what, and only once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import redis
+from django.conf import LazySettings
+from django.test import Client
+from django.utils import timezone
+
+from queues import operations
+from queues.actions import Target
+from queues.audit import Actor, Asked
+from queues.models import AuditEntry, RemovedJob
+from queues.registry import SourceConfig
+from queues.types import QueueRef, State
+from tests.dashboard.pages import Page, link
+from tests.dashboard.people import as_role
+from tests.seed import seed_queue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def mail(source: SourceConfig, valkey: redis.Redis) -> QueueRef:
+    """A queue of which two failed jobs have been removed by ana."""
+    ref = seed_queue(valkey, "mail", failed=4)
+    asked = Asked(Actor("ana", "operator", "10.0.0.1"), key="removal")
+    operations.remove(asked, ref, [Target(b"1"), Target(b"2")], state=State.FAILED, children=False)
+    return ref
+
+
+@pytest.fixture
+def operator(mail: QueueRef) -> Client:
+    return as_role("operator")
+
+
+def test_a_removed_job_stands_with_who_removed_it_and_until_when_it_is_kept(operator: Client) -> None:
+    page = Page(operator.get("/removed/"))
+    copies = {str(copy.pk): copy for copy in RemovedJob.objects.all()}
+    assert page.rows("data-removed") == sorted(copies, key=int, reverse=True)
+    for words in ("ana", "mail", "Failed", "adds a new one", "Kept until"):
+        assert words in page.text
+
+
+def test_an_operator_restores_it_as_a_new_job_and_the_page_leads_there(operator: Client, valkey: redis.Redis) -> None:
+    copy = RemovedJob.objects.get(job="1")
+    answer = operator.post(f"/removed/{copy.pk}/restore/", {"key": "k"})
+    assert answer.status_code == 302
+    copy.refresh_from_db()
+    assert valkey.exists(f"bull:mail:{copy.restored_as}")
+    page = Page(operator.get(answer["Location"]))
+    assert f"/queues/main/mail/jobs/{copy.restored_as}/" in [node.attrs["href"] for node in page.all("href", tag="a")]
+    assert "restored as" in page.text
+
+
+def test_a_job_is_restored_only_once(operator: Client, valkey: redis.Redis) -> None:
+    copy = RemovedJob.objects.get(job="1")
+    operator.post(f"/removed/{copy.pk}/restore/", {"key": "k"})
+    before = valkey.llen("bull:mail:wait")
+    assert operator.post(f"/removed/{copy.pk}/restore/", {"key": "k"}).status_code == 302
+    assert operator.post(f"/removed/{copy.pk}/restore/", {"key": "another"}).status_code == 409
+    assert valkey.llen("bull:mail:wait") == before == 1
+
+
+def test_a_viewer_sees_them_and_restores_nothing(mail: QueueRef, valkey: redis.Redis) -> None:
+    viewer, copy = as_role("viewer"), RemovedJob.objects.get(job="1")
+    page = Page(viewer.get("/removed/"))
+    assert "Off: it needs the operator role." in page.text
+    assert not page.all("action", f"/removed/{copy.pk}/restore/")
+    assert viewer.post(f"/removed/{copy.pk}/restore/", {"key": "k"}).status_code == 403
+    assert not valkey.exists("bull:mail:wait")
+
+
+def test_a_get_restores_nothing(operator: Client) -> None:
+    assert operator.get(f"/removed/{RemovedJob.objects.get(job='1').pk}/restore/").status_code == 405
+
+
+def test_what_is_kept_no_longer_cannot_be_restored(operator: Client) -> None:
+    RemovedJob.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert "No removed job can be restored now" in Page(operator.get("/removed/")).text
+    assert operator.post(f"/removed/{RemovedJob.objects.get(job='1').pk}/restore/").status_code == 404
+
+
+def test_a_copy_whose_removal_is_not_confirmed_is_not_offered(operator: Client) -> None:
+    RemovedJob.objects.update(removed_at=None)
+    assert Page(operator.get("/removed/")).rows("data-removed") == []
+
+
+@pytest.mark.parametrize(("query", "rows"), [("source=main&queue=mail", 2), ("queue=shop", 0), ("source=nowhere", 2)])
+def test_they_are_filtered_by_queue(operator: Client, query: str, rows: int) -> None:
+    assert len(Page(operator.get(f"/removed/?{query}")).rows("data-removed")) == rows
+
+
+def test_many_are_paged_and_each_is_shown_once(operator: Client) -> None:
+    copy = RemovedJob.objects.get(job="1")
+    RemovedJob.objects.bulk_create(
+        RemovedJob(
+            source="main", queue="mail", job=str(number), removed_at=timezone.now(), expires_at=copy.expires_at,
+            stored=b"", size=1,
+        )
+        for number in range(100, 220)
+    )  # fmt: skip
+    seen: list[str] = []
+    page = Page(operator.get("/removed/"))
+    while True:
+        seen += page.rows("data-removed")
+        if not (forth := link(page, "next")):
+            break
+        page = Page(operator.get(f"/removed/{forth}"))
+    assert len(seen) == len(set(seen)) == 122
+
+
+def test_it_says_where_no_copies_are_kept(source: SourceConfig, settings: LazySettings) -> None:
+    settings.MIRANTE_UNDO_HOURS = 0
+    assert "No copies of removed jobs are kept here" in Page(as_role("viewer").get("/removed/")).text
+
+
+def test_hostile_names_of_removed_jobs_are_text(operator: Client) -> None:
+    RemovedJob.objects.update(name="<script>window.__x=1</script>\u202e", job="~PHNjcmlwdD4", queue="no slug")
+    answer = operator.get("/removed/")
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    assert "<script>window" not in text
+    assert "\u202e" not in text
+
+
+def test_the_page_of_the_removal_and_that_of_the_queue_lead_here(operator: Client) -> None:
+    entry = AuditEntry.objects.get(action="remove")
+    for path in (f"/audit/{entry.pk}/", "/queues/main/mail/?state=failed"):
+        links = [node.attrs["href"] for node in Page(operator.get(path)).all("href", tag="a")]
+        assert "/removed/?source=main&queue=mail" in links
