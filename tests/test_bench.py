@@ -17,7 +17,9 @@ from bench.live import load
 from bench.live.frames import Closed, Socket
 from bench.live.load import Plan
 from bench.measure import elements
+from bench.operate import board
 from bench.report import Row, Table, markdown
+from tests.policy import unavailable
 from tests.valkey import Server, eventually
 
 
@@ -52,6 +54,14 @@ def test_the_bench_of_live_pages_runs_on_a_small_load() -> None:
     printed = bench("--scale", "0.001", "--seconds", "1", "live")
     assert printed.count("### Live") == 5
     assert "events that it neither read nor told lost" in printed
+
+
+def test_the_bench_of_acting_runs_on_few_jobs() -> None:
+    if lacks := board.missing():
+        unavailable(lacks)
+    printed = bench("--scale", "0.005", "--rounds", "1", "operate")
+    assert printed.count("### Operate") == 3
+    assert re.search(r"jobs that kept their priority, against Bull Board +\| +10 \|", printed), printed
 
 
 def test_the_generator_writes_each_event_that_it_counts(valkey: redis.Redis, valkey_server: Server) -> None:

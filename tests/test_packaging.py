@@ -21,6 +21,8 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
 DEV = [Requirement(text) for text in PROJECT["dependency-groups"]["dev"]]
 NPM: dict[str, Any] = json.loads((ROOT / "tests/bullmq/package.json").read_text())
+BOARD: dict[str, Any] = json.loads((ROOT / "bench/operate/board/package.json").read_text())
+DECLARED = {*(r.name for r in RUNTIME + DEV), *NPM["dependencies"], *BOARD["dependencies"]}
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 OURS = {name: service for name, service in COMPOSE["services"].items() if "build" in service}
@@ -75,12 +77,25 @@ def test_the_npm_lock_has_the_three_majors_with_hashes_and_no_addresses() -> Non
     packages: dict[str, dict[str, Any]] = json.loads((ROOT / "tests/bullmq/package-lock.json").read_text())["packages"]
     assert packages.pop("")["dependencies"] == NPM["dependencies"]
     assert {packages[f"node_modules/bullmq{major}"]["version"][0] for major in (4, 5, 6)} == {"4", "5", "6"}
+    _have_hashes_and_no_addresses(packages)
+
+
+def test_the_npm_lock_of_the_bench_has_hashes_and_no_addresses_too() -> None:
+    lock = ROOT / "bench/operate/board/package-lock.json"
+    packages: dict[str, dict[str, Any]] = json.loads(lock.read_text())["packages"]
+    assert packages.pop("")["dependencies"] == BOARD["dependencies"]
+    _have_hashes_and_no_addresses(packages)
+
+
+def _have_hashes_and_no_addresses(packages: dict[str, dict[str, Any]]) -> None:
     for name, package in packages.items():
         assert package["integrity"].startswith("sha512-"), name
         assert "resolved" not in package, name
 
 
-@pytest.mark.parametrize("name", sorted({*(r.name for r in RUNTIME + DEV), *NPM["dependencies"]}))
+@pytest.mark.parametrize(
+    "name", sorted({*(r.name for r in RUNTIME + DEV), *NPM["dependencies"], *BOARD["dependencies"]})
+)
 def test_every_dependency_has_a_sentence_that_says_why(name: str) -> None:
     sentences = re.findall(r"^- ([^:]*`[^:]*): \w[^\n]{15,}", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     assert any(f"`{name}`" in sentence for sentence in sentences)
@@ -91,7 +106,7 @@ def test_no_sentence_stands_for_a_dependency_that_is_gone() -> None:
     explained = {
         name for line in re.findall(r"^- (`[^:]*):", text, re.MULTILINE) for name in re.findall(r"`(.+?)`", line)
     }
-    assert explained == {*(r.name for r in RUNTIME + DEV), *NPM["dependencies"]}
+    assert explained == DECLARED
 
 
 def test_the_image_runs_without_root_with_a_health_check_and_without_secrets() -> None:
