@@ -231,12 +231,12 @@ def record(
     _log(request, action, **where, **({"job": job.slug} if job else {}), **facts)
 
 
-def refuse(request: HttpRequest, why: str, **facts: object) -> None:
+def refuse(request: HttpRequest, why: str, *, said: str = "refused", **facts: object) -> None:
     """Write down that a request was refused: each to the log `mirante.audit`, one that would act to the log of actions.
 
     There those of strangers, who may send as many as they like, stand once a minute for each address and action.
     """
-    _log(request, "refused", **facts, method=request.method, path=request.path[:300])
+    _log(request, said, **facts, method=request.method, path=request.path[:300])
     match = request.resolver_match
     if match is None or request.method in ("GET", "HEAD", "OPTIONS"):
         return

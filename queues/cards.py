@@ -2,7 +2,7 @@
 
 A plain number of thirteen to nineteen digits is one only by the first digits and the length of a known issuer and by
 the checksum: times in milliseconds and microseconds never are (they begin with 1), and of ids made of sixteen random
-digits about one in fifty is. Such an id is hidden too; the exact bytes and the job's address still tell it.
+digits about one in forty is. Such an id is hidden too; the exact bytes and the job's address still tell it.
 """
 
 from __future__ import annotations

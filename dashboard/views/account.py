@@ -40,7 +40,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         # What was typed may be a password in the wrong field: only names that exist are written down.
         name = form.cleaned_data.get("username", "")
         known = User.objects.filter(username=name).exists()
-        refuse(request, _("The name and the password did not match."), name=name if known else None)
+        why = _("The name and the password did not match.")
+        refuse(request, why, said="sign-in failed", name=name if known else None)
     context = {"form": form, "next": back, "sources": [source.name for source in configured()]}
     return render(request, "account/login.html", context, status=422 if form.is_bound else 200)
 

@@ -171,3 +171,13 @@ def test_the_server_of_these_tests_is_the_one_that_the_product_acts_on(payments:
     before = _dump(payments)
     assert as_role("admin").post("/queues/main/payments/act/pause/", {"key": "k" * 32}).status_code == 302
     assert _dump(payments) != before
+
+
+def test_failed_sign_ins_stand_in_the_log_without_what_was_typed(source: SourceConfig) -> None:
+    person("viewer", name="ana")
+    for name in ("ana", "a password in the wrong field"):
+        assert Client().post("/login/", {"username": name, "password": "wrong horse"}).status_code == 422
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.status, entry.who, entry.address) == ("login", "refused", "", "127.0.0.1")
+    assert "ana" not in str(entry.__dict__)
+    assert "wrong" not in str(entry.__dict__)
