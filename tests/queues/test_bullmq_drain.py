@@ -145,6 +145,42 @@ def test_jobs_that_come_and_go_at_both_ends_meanwhile_are_left_and_nothing_else_
 
 
 @pytest.mark.usefixtures("small_steps")
+def test_old_jobs_that_come_to_wait_meanwhile_are_left(store: redis.Redis, operating: BullMQActions) -> None:
+    seed_queue(store, "shop", waiting=100)
+    store.set("bull:shop:50:lock", "token")  # something that is stepped over
+    numbers = itertools.count(1)
+
+    def retried() -> None:
+        job = f"old-{next(numbers)}"
+        seed_job(store, SHOP, job, timestamp=1)
+        store.lpush("bull:shop:wait", job)
+
+    done, kept = drained(operating, between=retried)
+    assert (done, kept) == (99, {Outcome.LOCKED: 1})
+    rest = [f"old-{number}".encode() for number in range(next(numbers) - 1, 0, -1)]
+    assert store.lrange("bull:shop:wait", 0, -1) == [*rest, b"50"]
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_jobs_that_were_stepped_over_since_workers_took_others_are_found_in_the_second_look(
+    store: redis.Redis, operating: BullMQActions
+) -> None:
+    seed_queue(store, "shop", waiting=60)
+    until = now_ms() + 1
+    for number in range(30):
+        seed_job(store, SHOP, f"new-{number}", timestamp=until + 5)
+        store.rpush("bull:shop:wait", f"new-{number}")
+    steps = itertools.count(1)
+
+    def take() -> None:
+        if next(steps) == 4:
+            store.rpop("bull:shop:wait", 30)
+
+    assert drained(operating, until_ms=until, between=take)[0] == 60
+    assert not store.exists("bull:shop:wait")
+
+
+@pytest.mark.usefixtures("small_steps")
 def test_a_pause_or_a_resume_in_between_leaves_nothing_behind(store: redis.Redis, operating: BullMQActions) -> None:
     seed_queue(store, "shop", waiting=100)
     steps = itertools.count(1)

@@ -85,6 +85,20 @@ def test_jobs_of_one_score_are_all_found_although_those_found_go(store: redis.Re
     assert len(found) == len({one.id for one in found})
 
 
+def test_jobs_of_one_score_are_all_found_although_the_last_one_found_goes(
+    store: redis.Redis, operating: BullMQActions
+) -> None:
+    seed_queue(store, "shop", failed=60)
+    store.zadd("bull:shop:failed", {str(n): 1000 for n in range(1, 61)})
+    found, cursor = list[bytes](), cast("str | None", "")
+    while cursor is not None:
+        part = operating.members(SHOP, State.FAILED, cursor=cursor, until_ms=2000, most=7)
+        found += [one.id for one in part.targets]
+        cursor = part.cursor
+        store.zrem("bull:shop:failed", found[-1])
+    assert sorted(int(one) for one in found) == list(range(1, 61))
+
+
 def test_nothing_of_a_list_is_passed_over_while_jobs_come_and_go(store: redis.Redis, operating: BullMQActions) -> None:
     seed_queue(store, "shop", waiting=500)
     until = now_ms() + 1

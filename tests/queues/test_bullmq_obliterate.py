@@ -97,6 +97,16 @@ def test_force_takes_active_jobs_and_their_locks(store: redis.Redis, operating: 
     assert keys(store) == []
 
 
+def test_a_deduplication_id_goes_although_a_job_holds_it_that_is_gone(
+    store: redis.Redis, operating: BullMQActions
+) -> None:
+    seed_queue(store, "shop", waiting=1, paused=True)
+    store.hset("bull:shop:1", "deid", "order-1")
+    store.mset({"bull:shop:de:order-1": "gone", "bull:shop:dn:order-1": "{}"})
+    assert obliterated(operating) == 1
+    assert keys(store) == []
+
+
 def test_what_was_begun_stays_paused_and_goes_on_at_any_time(
     store: redis.Redis, operating: BullMQActions, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
 from queues.actions import CLOCKS, Clock, Outcome, Result, Step
 from queues.backends.bullmq.cursoring import pack, unpack
 from queues.backends.bullmq.keys import LISTS, ZSETS, key
-from queues.backends.bullmq.replies import Reply, array, blob, count, integer
+from queues.backends.bullmq.replies import Part, Reply, array, blob, count, integer
 from queues.backends.bullmq.writer import STATES, Writer
 from queues.errors import BadInput, Unsupported, WrongState
 from queues.types import QueueRef, State
 
+_BOUNDS = 4  # marks of a drain: the heads of both lists, what is not reached in the second look at each
 TRIMMED = 10_000  # events that one step drops at most
 _LISTED = LISTS[State.WAITING][::-1]  # `paused` before `wait`: a resume puts the one where the other is looked at later
 
@@ -29,19 +30,23 @@ def drain(writer: Writer, queue: QueueRef, *, delayed: bool, until_ms: int, curs
     phases: list[bytes] = [*_LISTED, ZSETS[State.PRIORITIZED]]
     phases += [ZSETS[State.DELAYED]] if delayed else []
     phases += _LISTED
-    last = len(phases) - len(_LISTED)
-    at, number, marks = unpack(cursor) if cursor else (0, 0, _heads(writer, queue))
-    if at >= len(phases):
+    second = len(phases) - len(_LISTED)
+    at, number, marks = unpack(cursor) if cursor else (0, 0, [*_heads(writer, queue), b"", b""])
+    if at >= len(phases) or len(marks) not in (_BOUNDS, _BOUNDS + 2):
         raise BadInput(_("This is not where one of our walks has stopped."))
-    heads, behind = marks[:2], marks[2:]
+    bounds, behind = list(marks[:_BOUNDS]), marks[_BOUNDS:]
     if phases[at] in _LISTED:
-        step, number, ended = _over_list(writer, queue, phases[at], until_ms, drain=True, left=number, heads=heads)
+        walk = _ListWalk(writer, queue, phases[at], until_ms, drain=True, bounds=bounds)
+        step, number, above = walk.step(number, again=at >= second)
+        ended = above is not None
+        if at < second:
+            bounds[len(_LISTED) + at] = above or b""
         behind = ()
     else:
         step, behind, ended = _over_set(writer, queue, phases[at], Clock.CREATED, until_ms, drain=True, behind=behind)
-    if at >= last:  # these have been counted
+    if at >= second:  # these have been counted
         step = replace(step, kept={}, exceptions=())
-    following = pack(at + 1, 0, *heads) if ended else pack(at, number, *heads, *behind)
+    following = pack(at + 1, 0, *bounds) if ended else pack(at, number, *bounds, *behind)
     return replace(step, cursor=None if ended and at + 1 == len(phases) else following)
 
 
@@ -57,7 +62,8 @@ def clean(writer: Writer, queue: QueueRef, state: State, *, clock: Clock, before
     lists = _LISTED if state is State.WAITING else LISTS[state]
     if at >= len(lists):
         raise BadInput(_("This is not where one of our walks has stopped."))
-    step, number, ended = _over_list(writer, queue, lists[at], before_ms, drain=False, left=number, heads=())
+    step, number, above = _ListWalk(writer, queue, lists[at], before_ms, drain=False).step(number, again=False)
+    ended = above is not None
     following = pack(at + 1, 0) if ended else pack(at, number)
     return replace(step, cursor=None if ended and at + 1 == len(lists) else following)
 
@@ -96,15 +102,25 @@ def _heads(writer: Writer, queue: QueueRef) -> list[bytes]:
     return [blob(reply) or b"" for reply in replies]
 
 
-def _over_list(
-    writer: Writer, queue: QueueRef, name: bytes, before_ms: int, *, drain: bool, left: int, heads: Sequence[bytes]
-) -> tuple[Step, int, bool]:
-    """What went, how many are left at the tail, whether that was all."""
-    pace = writer.pace("sweep_list")
-    reply, ms = writer.timed("sweep_list", queue, name, before_ms, int(drain), pace.size, left, *filter(None, heads))
-    done, looked, kept, examples, now_left, ended = array(_supported(reply), 6)
-    pace.took(count(looked), ms)
-    return _step(done, kept, examples), count(now_left), ended == 1
+@dataclass(frozen=True, slots=True)
+class _ListWalk:
+    """A walk over a list; `bounds` = the heads of both lists at first, then what is not reached in a second look."""
+
+    writer: Writer
+    queue: QueueRef
+    name: bytes
+    before_ms: int
+    drain: bool
+    bounds: Sequence[bytes] = ()
+
+    def step(self, left: int, *, again: bool) -> tuple[Step, int, bytes | None]:
+        """What went, how many are left at the tail, and at the end what a second look does not reach (else None)."""
+        pace = self.writer.pace("sweep_list")
+        how: list[Part] = [self.name, self.before_ms, int(self.drain), pace.size, left, int(again), *self.bounds]
+        reply, ms = self.writer.timed("sweep_list", self.queue, *how)
+        done, looked, kept, examples, now_left, ended, above = array(_supported(reply), 7)
+        pace.took(count(looked), ms)
+        return _step(done, kept, examples), count(now_left), (blob(above) or b"") if ended == 1 else None
 
 
 def _over_set(
