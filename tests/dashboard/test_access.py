@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,7 +31,17 @@ OWN_ACCOUNT = {"login", "logout", "password", "live", "healthz"}
 # They show a form and take it at one address, and touch nothing but the account of who sends it.
 FORMS = {"login", "password"}
 SAMPLES = {"source": "main", "queue": "payments", "job": "1", "field": "data", "pk": "1"}
-OVERRIDES = ({}, {"X-HTTP-Method-Override": "POST"}, {"X-Method-Override": "POST"}, {"X-HTTP-Method": "POST"})
+OVERRIDES: Sequence[Mapping[str, str]] = (
+    {},
+    {"X-HTTP-Method-Override": "POST"},
+    {"X-Method-Override": "POST"},
+    {"X-HTTP-Method": "POST"},
+)
+    {},
+    {"X-HTTP-Method-Override": "POST"},
+    {"X-Method-Override": "POST"},
+    {"X-HTTP-Method": "POST"},
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,10 @@ class Route:
         return RIGHTS[right] if right else getattr(self.view, "required_role", Role.VIEWER)
 
 
+def _sample(kwargs: Mapping[str, str], match: re.Match[str]) -> str:
+    return kwargs[match[1]]
+
+
 def _routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[Route]:
     for each in patterns:
         route = before + str(each.pattern)
@@ -56,7 +71,7 @@ def _routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iter
             names = re.findall(r"<(?:\w+:)?(\w+)>", route)
             for action in Action if "action" in names else [None]:
                 kwargs = {name: action if name == "action" and action else SAMPLES[name] for name in names}
-                filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda match, kwargs=kwargs: kwargs[match[1]], route)
+                filled = re.sub(r"<(?:\w+:)?(\w+)>", partial(_sample, kwargs), route)
                 yield Route(f"{each.name or route}{f' {action}' if action else ''}", filled, each.callback, kwargs)
 
 
