@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from dashboard.actions import off
-from dashboard.actions.wording import BUTTONS, DANGEROUS, PROMOTE_ALL, RETRY_ALL, RUN_AGAIN
+from dashboard.actions.forms.steering import coded
+from dashboard.actions.wording import BUTTONS, DANGEROUS, PROMOTE_ALL, RELEASE_ITS, RETRY_ALL, RUN_AGAIN
 from queues.actions import Action
 from queues.operations.ability import Ability, ability
 from queues.types import Job, JobRef, QueueInfo, QueueRef, State
@@ -81,10 +83,21 @@ def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
         why = off.by_role(user, action) or off.by_job(action, job) or can.why_not(action)
         return Button(action, label, ask, why, first and not why, action in DANGEROUS)
 
+    menu = [button(action) for action in hidden]
+    if state in (State.FAILED, State.COMPLETED) and job.deduplication_id:
+        menu.append(_release(user, ref, job.deduplication_id, can))
     return Bar(
         [button(action, first=at == 0 and action not in DANGEROUS) for at, action in enumerate(shown)],
-        [button(action) for action in hidden],
+        menu,
     )
+
+
+def _release(user: off.User, ref: JobRef, deduplication_id: bytes, can: Ability) -> Button:
+    """For a job that has ended and may still hold its deduplication id."""
+    action = Action.RELEASE_DEDUPLICATION
+    ask = reverse("ask-queue", args=[ref.queue.source, ref.queue.slug, action.value])
+    query = urlencode({"id": coded(deduplication_id)})
+    return Button(action, RELEASE_ITS, f"{ask}?{query}", off.by_role(user, action) or can.why_not(action))
 
 
 def queue_bar(user: off.User, ref: QueueRef, info: QueueInfo, read_ms: int) -> Bar:

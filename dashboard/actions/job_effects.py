@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -33,6 +34,18 @@ def items(action: Action, about: JobSubject) -> Sequence[object]:
     if action is Action.REMOVE_CHILDREN:
         return [_line(Below(each.ref, each.state, locked=False)) for each in about.job.family.pending if each.ref]
     return []
+
+
+def links(action: Action, about: JobSubject) -> Sequence[tuple[str, str]]:
+    """Other jobs that a person may want to see or act on besides: address and words."""
+    if action is not Action.RETRY:
+        return []
+    parent, twin = about.job.family.parent, about.twin
+    found = [(twin.ref, _("Open the other job"))] if twin else []
+    if parent and parent.ref and not parent.gone:
+        failed = parent.state is State.FAILED
+        found.append((parent.ref, _("Open the parent, to retry it afterwards") if failed else _("Open the parent")))
+    return [(reverse("job", args=[ref.queue.source, ref.queue.slug, ref.id]), words) for ref, words in found]
 
 
 def will_run(about: JobSubject) -> Sequence[str]:

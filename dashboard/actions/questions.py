@@ -109,6 +109,7 @@ def job_ask(action: Action, ref: JobRef, about: JobSubject | None, form: ActionF
         says=says,
         warnings=job_effects.warnings(action, about) if about else (),
         items=job_effects.items(action, about) if about else (),
+        links=job_effects.links(action, about) if about else (),
         danger=action in DANGEROUS,
         error=error,
         off=(off.of_job(action, about) if about else "") or (uneditable if action is Action.EDIT else ""),

@@ -39,6 +39,7 @@ BUTTONS: Mapping[Action, Words] = {
     Action.TRIM_EVENTS: _("Trim events…"),
 }
 RUN_AGAIN = _("Run again…")
+RELEASE_ITS = _("Release its deduplication id…")
 PROMOTE_ALL = _("Promote all delayed…")
 RETRY_ALL = _("Retry all failed…")
 

@@ -161,6 +161,7 @@ def role_for(right: str) -> str:
 def query(context: template.Context, **changes: object) -> str:
     """The page's query string with `changes`; an empty value drops a parameter."""
     params = context["request"].GET.copy()
+    params.pop("done", None)  # what came of an action is told once
     for name, value in changes.items():
         if value in ("", None):
             params.pop(name, None)

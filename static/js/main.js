@@ -1,4 +1,5 @@
 // Everything that pages do beyond links and forms; each module is one behaviour.
+import "./acting.js";
 import "./age.js";
 import "./ask.js";
 import "./dialog.js";

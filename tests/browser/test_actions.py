@@ -169,3 +169,16 @@ def test_axe_finds_nothing_in_bars_and_questions(
         page.goto(f"/queues/main/mail/{path}")
         found += [f"{path}: {finding}" for finding in axe_findings(page)]
     assert found == []
+
+
+def test_the_bar_follows_the_state_that_the_page_shows(
+    page: Page, sign_in: SignIn, failed: str, valkey: redis.Redis
+) -> None:
+    sign_in("operator")
+    page.goto(FAILED.format(failed))
+    valkey.zrem("bull:mail:failed", failed)
+    valkey.zadd("bull:mail:completed", {failed: 5})
+    page.evaluate("document.querySelector('#job-state .st').className = 'st s-completed'")
+    expect(page.get_by_role("link", name="Run again…")).to_be_visible()
+    page.get_by_role("link", name="Run again…").click()
+    expect(dialog(page)).to_contain_text("It had completed")

@@ -108,8 +108,9 @@ def test_retrying_a_child_whose_parent_failed_says_that_it_stays_failed(
     operator: Client, node: Node, valkey_server: Server, major: int
 ) -> None:
     node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=True)
-    asked = said(operator.get("/queues/main/mail/jobs/c1/ask/retry/"))
-    assert "Its parent orders:p has failed and stays so" in asked
+    answer = operator.get("/queues/main/mail/jobs/c1/ask/retry/")
+    assert "Its parent orders:p has failed and stays so" in said(answer)
+    assert 'href="/queues/main/orders/jobs/p/"' in answer.content.decode()
 
 
 def test_a_newer_job_with_the_same_deduplication_id_is_named_and_nothing_is_doubled_unasked(
@@ -122,6 +123,8 @@ def test_a_newer_job_with_the_same_deduplication_id_is_named_and_nothing_is_doub
     answer = act(operator, ask)
     assert answer.status_code in (409, 422)
     assert valkey.zscore("bull:mail:failed", "a")
+    page = operator.get("/queues/main/mail/jobs/a/").content.decode()
+    assert 'href="/queues/main/mail/ask/release-deduplication/?id=order-1"' in page
     assert act(operator, ask, twins="on").status_code == 302
     assert valkey.zscore("bull:mail:failed", "a") is None
 
