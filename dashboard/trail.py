@@ -14,11 +14,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.words import cut
 from queues import audit
 from queues.actions import Action, Outcome
 from queues.audit import Status
 from queues.errors import BadInput
 from queues.models import AuditEntry
+from queues.names import show_controls
+from queues.quantities import duration, instant
 from queues.types import QueueRef
 
 MOST_EXPORTED = 100_000  # entries of one file
@@ -49,6 +52,24 @@ ACTION_WORDS: Mapping[str, Promise] = {
     Action.OBLITERATE: _("Obliterate"),
     Action.TRIM_EVENTS: _("Trim events"),
 }
+
+# What an action was given, by the names of its parameters. One that ends in `_ms` is a moment or a length of time.
+PARAMETER_WORDS: Mapping[str, Promise] = {
+    "state": _("State"),
+    "reset": _("Attempts forgotten"),
+    "children": _("What hangs below too"),
+    "priority": _("Priority"),
+    "run_at_ms": _("To run at"),
+    "delayed": _("Delayed jobs too"),
+    "clock": _("Age counted since"),
+    "older_ms": _("Older than"),
+    "force": _("Active jobs too"),
+    "most": _("At most"),
+    "duration_ms": _("In"),
+    "keep": _("Events to keep"),
+    "format": _("Format"),
+}
+MOMENTS = ("run_at_ms", "before_ms", "until_ms")
 
 # A word, the glyph, and the colour of it.
 STATUS_WORDS: Mapping[str, tuple[Promise, str, str]] = {
@@ -173,8 +194,25 @@ class Line:
             return None
 
     @property
-    def restorable(self) -> bool:
-        return self.entry.action == Action.REMOVE
+    def parameters(self) -> Sequence[tuple[str, object]]:
+        """What was asked for, named for eyes; the job that was made of it is shown apart."""
+        given = self.entry.parameters.items()
+        return [(_named(name), _valued(name, value)) for name, value in given if name != "made"]
+
+
+def _named(name: str) -> str:
+    word = PARAMETER_WORDS.get(name)
+    return str(word) if word else show_controls(cut(name, 80), keep="")
+
+
+def _valued(name: str, value: object) -> object:
+    """A value for eyes: milliseconds as the moment or the time that they are."""
+    if not isinstance(value, int) or isinstance(value, bool) or not name.endswith("_ms"):
+        return value
+    if name not in MOMENTS:
+        return duration(value)
+    at = instant(value)
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,9 +116,8 @@ def _facts(picked: Picked, now: int | None) -> Sequence[tuple[str, object]]:
 
 def _frozen(picked: Picked) -> Sequence[str]:
     if picked.targets is None:
-        return [
-            gettext("It is about the jobs that were in this state at that moment and still are, and no later ones.")
-        ]
+        text = gettext("It is about the jobs that were in this state at {moment} and still are; no later ones.")
+        return [format_html(text, moment=moment(picked.until_ms))]
     return [gettext("A job that has left its state since the list was read, or came back to it, is left and named.")]
 
 

@@ -127,7 +127,7 @@ def test_hostile_text_of_an_entry_is_text_everywhere(admin: Client) -> None:
         reason=HOSTILE,
         note=HOSTILE,
         selection=HOSTILE,
-        parameters={HOSTILE: HOSTILE, "deep": {"x": HOSTILE}},
+        parameters={HOSTILE: HOSTILE, "deep": {"x": HOSTILE}, "run_at_ms": 10**18},
         status="failed",
         outcomes={"wrong-state": 1},
         exceptions=[{"job": "~PHNjcmlwdD4", "outcome": "wrong-state", "why": HOSTILE}],
