@@ -26,6 +26,7 @@ _WHY: Mapping[str, str] = {
     "parent-gone-on": "Its parent has gone on and does not wait for it again.",
     "children": "Children of it have not ended: it fails again unless its processor waits for them.",
 }
+_PLAIN = [b"done", b"", b""]  # what nearly every job comes to
 _NAMES_SHOWN = 120  # characters of an id in a sentence
 
 
@@ -61,6 +62,8 @@ def requeue(writer: Writer, queue: QueueRef, targets: Sequence[Target]) -> list[
 
 def _read(target: Target, told: Reply) -> Result:
     """An outcome, the state or the lock's ms, and where there is more to say a reason with the name that it needs."""
+    if told == _PLAIN:
+        return Result(target.id, Outcome.DONE)
     outcome, detail, *more = array(told)
     kind = Outcome((blob(outcome) or b"").decode())
     code = (blob(more[0]) or b"").decode() if more else ""

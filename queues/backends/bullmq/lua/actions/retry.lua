@@ -4,9 +4,12 @@
 -- Back: for each an outcome, where the job is, a reason, and what the reason names.
 local state, reset, twins = ARGV[1], ARGV[2] == "1", ARGV[3] == "1"
 local results = {}
+memo = {}
 
-local function options_of(key)
-  local ok, opts = pcall(cjson.decode, call("HGET", key, "opts") or "")
+-- The options, where one of those that matter here may be among them.
+local function options_of(text, deduplication)
+  if not text or not (deduplication or string.find(text, "lifo", 1, true)) then return {} end
+  local ok, opts = pcall(cjson.decode, text)
   return ok and type(opts) == "table" and opts or {}
 end
 
@@ -30,26 +33,30 @@ end
 local function retried(id, seen)
   local key = base .. id
   local score = call("ZSCORE", base .. state, id)
-  if call("EXISTS", key) == 0 then return { "gone", score and state or "" } end
+  local found = fields_of(key, "priority", "deid", "parentKey", "parent")
+  if not found.timestamp and call("EXISTS", key) == 0 then
+    return { "gone", score and state or "" }
+  end
   if not score then
     local now = state_of(base, id)
     local waits = now == "waiting" or now == "prioritized" or now == "active"
     return { waits and "already" or "wrong-state", now }
   end
   if seen ~= "" and tonumber(seen) ~= tonumber(score) then return { "wrong-state", state } end
-  local damaged = damage_of(key)
+  local damaged = damage_of(key, found)
   if damaged then return { "unsupported", state, "damaged", damaged } end
-  local deduplication = call("HGET", key, "deid")
-  local holder = not twins and other_holder(id, deduplication)
+  local holder = not twins and other_holder(id, found.deid)
   if holder then return { "unsupported", state, "twin", holder } end
-  local opts = options_of(key)
-  enqueue(base, id, opts.lifo == true and (tonumber(call("HGET", key, "priority") or "") or 0) == 0)
+  local opts = options_of(found.opts, found.deid)
+  local priority = tonumber(found.priority or "") or 0
+  enqueue(base, id, opts.lifo == true and priority == 0, priority)
   call("ZREM", base .. state, id)
   call("HDEL", key, "finishedOn", "processedOn", "failedReason", "returnvalue", "defa")
   -- 4.x calls it attemptsMade; `ats` is what stands behind "attempt 3" on 5.x and 6.x.
   if reset then call("HDEL", key, "atm", "ats", "attemptsMade", "stc", "stalledCounter") end
-  hold_again(id, deduplication, opts)
-  local reason = await_again(key, state)
+  hold_again(id, found.deid, opts)
+  local child = found.parentKey or found.parent
+  local reason = child and await_again(key, state, { found.parentKey, found.parent }) or ""
   if reason == "" and call("EXISTS", key .. ":dependencies") == 1 then reason = "children" end
   tell(base, "waiting", "jobId", id, "prev", state)
   return { "done", "", reason }

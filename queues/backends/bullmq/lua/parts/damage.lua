@@ -15,17 +15,25 @@ local function is_json(text)
   return ok or string.find(problem, "nested", 1, true) ~= nil
 end
 
--- A field as it is, or nothing worth looking at where it is too long.
-local function short(key, field)
-  if call("HSTRLEN", key, field) > CHECKED then return "{}" end
-  return call("HGET", key, field)
+local CHECKED_FIELDS = { "data", "opts", "progress" }
+
+-- Some fields of a job by one call: those that are checked, its timestamp, and what else is asked for. Those that are
+-- too long are as if they were fine and empty.
+local function fields_of(key, ...)
+  local names, found = { "timestamp", ... }, {}
+  for _, name in ipairs(CHECKED_FIELDS) do
+    if call("HSTRLEN", key, name) > CHECKED then found[name] = "{}" else names[#names + 1] = name end
+  end
+  local values = call("HMGET", key, unpack(names))
+  for i, name in ipairs(names) do found[name] = values[i] end
+  return found
 end
 
--- The name of the field that is damaged, or nothing.
-local function damage_of(key)
-  local data, opts, progress = short(key, "data"), short(key, "opts"), short(key, "progress")
-  if not data or not is_json(data) then return "data" end
-  if opts and not (string.find(opts, "^%s*{") and is_json(opts)) then return "opts" end
-  if progress and progress ~= "" and not is_json(progress) then return "progress" end
-  if not tonumber(call("HGET", key, "timestamp") or "") then return "timestamp" end
+-- The name of the field that is damaged, or nothing. `found` is what `fields_of` gave, where it was asked already.
+local function damage_of(key, found)
+  found = found or fields_of(key)
+  if not found.data or not is_json(found.data) then return "data" end
+  if found.opts and not (string.find(found.opts, "^%s*{") and is_json(found.opts)) then return "opts" end
+  if found.progress and found.progress ~= "" and not is_json(found.progress) then return "progress" end
+  if not tonumber(found.timestamp or "") then return "timestamp" end
 end

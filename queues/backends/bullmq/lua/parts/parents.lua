@@ -13,9 +13,9 @@ local function split(key)
 end
 
 -- What a job says of its parent: its key, the prefix of its queue, its id, and the options of the link (fpof, cpof,
--- idof, rdof). Nothing where it has none.
-local function parent_of(key)
-  local stored = call("HMGET", key, "parentKey", "parent")
+-- idof, rdof). Nothing where it has none. `stored` is both fields, where they have been read.
+local function parent_of(key, stored)
+  stored = stored or call("HMGET", key, "parentKey", "parent")
   local ok, link = pcall(cjson.decode, stored[2] or "")
   if not ok or type(link) ~= "table" then link = {} end
   if type(link.queueKey) == "string" and type(link.id) == "string" then
@@ -56,8 +56,8 @@ end
 -- (BullMQ 6: includes/moveChildBackToParentDependencies). Back: what has become of a parent that does not wait.
 -- A parent that has gone on is left alone, since with a pending child it could not complete; one that has a failed
 -- child in `unsuccessful` cannot either way.
-local function await_again(key, was)
-  local parent, prefix, id = parent_of(key)
+local function await_again(key, was, stored)
+  local parent, prefix, id = parent_of(key, stored)
   if not parent then return "" end
   if call("EXISTS", parent) == 0 then return "parent-gone" end
   local waits, failed = call("ZSCORE", prefix .. "waiting-children", id), call("ZSCORE", prefix .. "failed", id)

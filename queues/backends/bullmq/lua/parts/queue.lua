@@ -5,6 +5,17 @@ local call = redis.call
 local base = string.sub(KEYS[1], 1, -5)
 local MAX_EVENTS = 10000 -- BullMQ 4 to 6: scripts/includes/getOrSetMaxEvents
 
+-- What a script has learnt of queues. One that acts on many jobs, and neither pauses nor opens a queue nor makes a list
+-- empty, begins with `memo = {}`: it then asks once and not for each job. Nobody else changes anything meanwhile.
+local memo = nil
+
+local function once(what, prefix, ask)
+  if not memo then return ask(prefix) end
+  local at = what .. prefix
+  if memo[at] == nil then memo[at] = ask(prefix) or false end
+  return memo[at]
+end
+
 local function is_marker(id)
   return string.sub(id, 1, 2) == "0:"
 end
@@ -54,38 +65,58 @@ end
 -- 6.x leaves all in `wait`. So where `paused` holds jobs it is the place (6.x merges it when it resumes); where only
 -- `wait` does, nothing will be renamed over it; where neither does, the version decides, and no version means
 -- `paused`, which both ways of resuming bring back.
-local function waiting_list(prefix)
+local function ask_waiting_list(prefix)
   if not is_paused(prefix) then return prefix .. "wait" end
   if call("EXISTS", prefix .. "paused") == 1 then return prefix .. "paused" end
   if has_jobs(prefix .. "wait") or (major_of(prefix) or 5) >= 6 then return prefix .. "wait" end
   return prefix .. "paused"
 end
 
+local function waiting_list(prefix)
+  return once("list", prefix, ask_waiting_list)
+end
+
+local function most_events(prefix)
+  return string.format("%.0f", tonumber(call("HGET", prefix .. "meta", "opts.maxLenEvents") or "") or MAX_EVENTS)
+end
+
 -- What cannot be told (no stream, no room in it) does not undo what was done.
 local function tell(prefix, ...)
-  local most = tonumber(call("HGET", prefix .. "meta", "opts.maxLenEvents") or "") or MAX_EVENTS
-  redis.pcall("XADD", prefix .. "events", "MAXLEN", "~", string.format("%.0f", most), "*", "event", ...)
+  redis.pcall("XADD", prefix .. "events", "MAXLEN", "~", once("events", prefix, most_events), "*", "event", ...)
+end
+
+local function mark(prefix)
+  call("ZADD", prefix .. "marker", 0, "0")
+  return true
 end
 
 -- Wakes an idle worker: 5.x and 6.x wait for the marker, 4.x for an entry of the list, where its own markers begin
 -- with `0:`. On a held queue there is nobody to wake: whoever opens it does that.
 local function wake(prefix)
-  if is_held(prefix) then return end
-  if is_four(prefix) then
+  if once("held", prefix, is_held) then return end
+  if once("four", prefix, is_four) then
     if call("LLEN", prefix .. "wait") == 0 then call("LPUSH", prefix .. "wait", "0:0") end
   else
-    call("ZADD", prefix .. "marker", 0, "0")
+    once("marked", prefix, mark)
   end
+end
+
+-- A marker of 4.x is needless beside a job, and would stand before it; its moment may be one long after this.
+local function drop_marker(prefix)
+  local list = waiting_list(prefix)
+  local head = call("LINDEX", list, 0)
+  if head and is_marker(head) then call("LPOP", list) end
+  return true
 end
 
 -- Puts a job where it waits: by its priority among the prioritized, else into the list; `first` = it is taken next,
 -- or next of its priority. Call it before the job leaves where it was: should a key be of a wrong type, nothing is lost.
-local function enqueue(prefix, id, first)
-  local priority = tonumber(call("HGET", prefix .. id, "priority") or "") or 0
+-- `priority` is the job's field, where it has been read.
+local function enqueue(prefix, id, first, priority)
+  priority = tonumber(priority or call("HGET", prefix .. id, "priority") or "") or 0
   local list = waiting_list(prefix)
-  -- A marker of 4.x is needless beside a job, and would stand before it; its moment may be one long after this.
-  local head = call("LINDEX", list, 0)
-  if head and is_marker(head) then call("LPOP", list) end
+  -- Where 4.x works, `wake` may have put one there for the last job.
+  if memo and not once("four", prefix, is_four) then once("dropped", prefix, drop_marker) else drop_marker(prefix) end
   if priority > 0 then
     local counter = first and 0 or call("INCR", prefix .. "pc")
     call("ZADD", prefix .. "prioritized", string.format("%.0f", priority * 4294967296 + counter % 4294967296), id)
