@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from queues import undo
 from queues.actions import Action, Outcome, Result, Step, Target
@@ -32,40 +33,44 @@ class Acting:
     """
 
     run: Run
+    _ahead: int | None = None  # the batch that was called begun when the one before it ended
 
     def step(self) -> None:
         """The next batch, or the end. Raises what the backend raises, with what it told by then written down."""
         number = int(self.run.bulk.cursor)
-        batch = BulkBatch.objects.filter(bulk=self.run.bulk, number=number).first()
+        batch = self._batch(number).first()
         if batch is None:
             self._finish()
             return
-        again, targets = batch.begun, unpack(bytes(batch.targets))
-        if not again:
-            self._begin(batch)
+        again, targets = batch.begun and number != self._ahead, unpack(bytes(batch.targets))
+        if not batch.begun:
+            self._mark(number, begun=True)
+        self._ahead = None
         try:
             results = self._act(targets)
         except Unsure as error:
             self._partly(batch, targets, [result for result in error.results if isinstance(result, Result)], again)
             raise
         except Unreachable:
-            self._begin(batch, begun=again)  # nothing was sent
+            self._mark(number, begun=again)  # nothing was sent
             raise
         self._end(batch, results, again)
 
     def rest(self) -> None:
-        """Nothing is pending between two batches."""
+        """The next batch has not begun after all."""
+        if self._ahead is not None:
+            self._mark(self._ahead, begun=False)
+            self._ahead = None
 
     def _act(self, targets: Sequence[Target]) -> Sequence[Result]:
         bulk, run = self.run.bulk, self.run
-        with run.writing() as actions:
-            if run.action is not Action.REMOVE:
-                return verbs.act(actions, run.queue, run.action, bulk, targets)
-            state = State(bulk.state) if bulk.state else None
-            ids = [target.id for target in targets]
-            with undo.kept_back(run.entry, run.queue, actions, ids, state) as settle:
-                results = verbs.act(actions, run.queue, run.action, bulk, targets)
-                settle(results)
+        if run.action is not Action.REMOVE:
+            return verbs.act(run.actions, run.queue, run.action, bulk, targets)
+        state = State(bulk.state) if bulk.state else None
+        ids = [target.id for target in targets]
+        with undo.kept_back(run.entry, run.queue, run.actions, ids, state) as settle:
+            results = verbs.act(run.actions, run.queue, run.action, bulk, targets)
+            settle(results)
         return results
 
     def _finish(self) -> None:
@@ -74,15 +79,23 @@ class Acting:
             self.run.facts[facts.UNKEPT] = max(0, gone - RemovedJob.objects.filter(entry=self.run.entry).count())
         self.run.finish(Status.DONE)
 
-    def _begin(self, batch: BulkBatch, *, begun: bool = True) -> None:
+    def _mark(self, number: int, *, begun: bool) -> None:
         with transaction.atomic():
             self.run.lease.keep()
-            BulkBatch.objects.filter(pk=batch.pk).update(begun=begun)
+            self._batch(number).update(begun=begun)
 
     def _end(self, batch: BulkBatch, results: Sequence[Result], again: bool) -> None:
+        """The outcomes of a batch, and that the next one begins, in one transaction."""
         self._count(results, again)
-        with self.run.saving(handled=self.run.bulk.handled + len(results), cursor=str(batch.number + 1)):
-            BulkBatch.objects.filter(pk=batch.pk).update(ended=True)
+        following = batch.number + 1
+        with self.run.saving(handled=self.run.bulk.handled + len(results), cursor=str(following)):
+            self._batch(batch.number).update(ended=True)
+            # One that was begun before was interrupted, and stays so.
+            if self._batch(following).filter(begun=False).update(begun=True):
+                self._ahead = following
+
+    def _batch(self, number: int) -> QuerySet[BulkBatch]:
+        return BulkBatch.objects.filter(bulk=self.run.bulk, number=number)
 
     def _partly(self, batch: BulkBatch, targets: Sequence[Target], known: Sequence[Result], again: bool) -> None:
         """The outcomes that were told; the batch keeps the other jobs, something may have been done to them."""
@@ -91,7 +104,7 @@ class Acting:
         self._count(known, again)
         rest = targets[len(known) :]
         with self.run.saving(handled=self.run.bulk.handled + len(known)):
-            BulkBatch.objects.filter(pk=batch.pk).update(targets=pack(rest), size=len(rest), begun=True)
+            self._batch(batch.number).update(targets=pack(rest), size=len(rest), begun=True)
 
     def _count(self, results: Sequence[Result], again: bool) -> None:
         """Add up what came of jobs. Of a repeated batch, what is done or elsewhere is counted as done already."""

@@ -52,15 +52,14 @@ class Collecting:
     def step(self) -> None:
         """Read a page. What is pending is written when it makes a batch, together with where the next page begins."""
         bulk = self.run.bulk
-        with self.run.writing() as actions:
-            page = actions.members(
-                self.run.queue,
-                State(bulk.state),
-                cursor=self._cursor,
-                until_ms=bulk.until_ms,
-                name=bulk.name,
-                most=BATCH,
-            )
+        page = self.run.actions.members(
+            self.run.queue,
+            State(bulk.state),
+            cursor=self._cursor,
+            until_ms=bulk.until_ms,
+            name=bulk.name,
+            most=BATCH,
+        )
         if len(self._pending) + len(page.targets) > BATCH:
             self.rest()
         self._pending += page.targets

@@ -29,32 +29,23 @@ class Run:
 
     bulk: Bulk
     lease: Lease
+    actions: Actions = field(init=False)  # within a slice: see `queues.operations.sending`
     tally: Tally = field(init=False)
     facts: dict[str, Any] = field(init=False)
+    queue: QueueRef = field(init=False)
 
     def __post_init__(self) -> None:
         self.tally = Tally(dict(self.entry.outcomes), list(self.entry.exceptions))
         self.facts = dict(self.bulk.facts)
+        self.queue = QueueRef.from_slug(self.entry.source, self.entry.queue)
 
     @property
     def entry(self) -> AuditEntry:
         return self.bulk.entry
 
     @property
-    def queue(self) -> QueueRef:
-        return QueueRef.from_slug(self.entry.source, self.entry.queue)
-
-    @property
     def action(self) -> Action:
         return Action(self.entry.action)
-
-    @contextmanager
-    def writing(self) -> Iterator[Actions]:
-        """What can be done to the queue, with outages kept."""
-        from queues.operations.sending import writer  # not above: the package of operations begins actions, too
-
-        with writer(self.entry.source) as actions:
-            yield actions
 
     @property
     def phase(self) -> Phase:
@@ -72,15 +63,16 @@ class Run:
         The source has answered: an outage ends by it. LeaseLost when we are no longer the holder.
         """
         values |= {"facts": self.facts, **self._pace(values)}
-        written = {"outcomes": self.tally.outcomes, "exceptions": self.tally.exceptions}
-        if self.bulk.down_since:
-            written["note"] = ""
+        written = self._changed()
         with transaction.atomic():
             self.lease.keep(**values)
             yield
-            AuditEntry.objects.filter(pk=self.entry.pk).update(**written)
+            if written:
+                AuditEntry.objects.filter(pk=self.entry.pk).update(**written)
         for name, value in values.items():
             setattr(self.bulk, name, value)
+        for name, value in written.items():
+            setattr(self.entry, name, value)
 
     def finish(self, status: Status, note: str = "") -> None:
         """The end, whichever. Its note also says what its outcomes do not."""
@@ -100,6 +92,13 @@ class Run:
                 **freed,
             )
         self.bulk.phase = Phase.ENDED
+
+    def _changed(self) -> dict[str, Any]:
+        """What the entry does not say yet."""
+        told: dict[str, Any] = {"outcomes": dict(self.tally.outcomes), "exceptions": list(self.tally.exceptions)}
+        if self.bulk.down_since:
+            told["note"] = ""
+        return {name: value for name, value in told.items() if value != getattr(self.entry, name)}
 
     def _pace(self, values: dict[str, Any]) -> dict[str, Any]:
         """From when on the pace is measured: when acting begins, and again after an outage."""

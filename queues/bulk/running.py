@@ -86,25 +86,35 @@ def _guarded(run: Run, until: float) -> Later | None:
 
 
 def _slice(run: Run, until: float) -> Later | None:
-    """At least one step, until the time is over, the action has ended, or somebody asks it to stop."""
-    from queues.operations.guard import ensure_writable  # not above: the package of operations begins actions, too
+    """Steps within their time. None when the action has ended."""
+    # Not above: the package of operations begins actions, too.
+    from queues.operations.guard import ensure_writable
+    from queues.operations.sending import writer
 
     ensure_writable(run.queue)
+    with writer(run.queue.source) as run.actions:
+        _steps(run, until)
+    if run.phase is Phase.ENDED:
+        return None
+    run.lease.release()
+    return Later(run.lease.epoch)
+
+
+def _steps(run: Run, until: float) -> None:
+    """At least one step, until the time is over, the action has ended, or somebody asks it to stop."""
     work: Collecting | Acting | Sweeping | None = None
-    while work is None or time.monotonic() < until:
-        if by := run.stop_asked_by():
-            if work:
-                work.rest()
+    while run.phase is not Phase.ENDED and (work is None or time.monotonic() < until):
+        by = run.stop_asked_by()
+        if by and work:
+            work.rest()
+        if by:
             run.finish(Status.STOPPED, _told(run, _("Stopped by %(name)s.") % {"name": by}))
-            return None
+            return
         if not isinstance(work, _WORK[run.phase]):
             work = _WORK[run.phase](run)
         work.step()
-        if run.phase is Phase.ENDED:
-            return None
-    work.rest()
-    run.lease.release()
-    return Later(run.lease.epoch)
+    if work and run.phase is not Phase.ENDED:
+        work.rest()
 
 
 def _wait(run: Run, error: Unreachable) -> Later | None:

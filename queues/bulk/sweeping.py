@@ -35,8 +35,7 @@ class Sweeping:
         """The next step, or the end. Raises what the backend raises, with what is known written down."""
         bulk, run = self.run.bulk, self.run
         try:
-            with run.writing() as actions:
-                step = verbs.sweep(actions, run.queue, run.action, bulk, self._cursor)
+            step = verbs.sweep(run.actions, run.queue, run.action, bulk, self._cursor)
         except QueueError as error:
             if isinstance(error, Unsure):
                 self.run.facts[facts.UNCOUNTED] = True
