@@ -18,8 +18,6 @@ documents = st.recursive(
 )
 SPACED = {"separators": (" , ", " :  ")}
 layouts = st.sampled_from([{"indent": None}, {"indent": 2}, {"separators": (",", ":")}, SPACED])
-    [{"indent": None}, {"indent": 2}, {"separators": (",", ":")}, {"separators": (" , ", " :  ")}]
-)
 
 
 @given(documents, layouts, st.booleans(), st.booleans())
