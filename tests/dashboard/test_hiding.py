@@ -12,9 +12,8 @@ from dashboard.actions.hiding import Refused, editable, edited
 from queues.redaction import DEFAULT, MASK
 
 keys = st.sampled_from(["password", "authToken", "card", "note", "id", "name", "value", "a b"])
-scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.text(max_size=12), st.floats(allow_nan=False, allow_infinity=False)
-)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=12), floats)
 documents = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4), max_leaves=20
 )
