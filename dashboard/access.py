@@ -218,15 +218,18 @@ def record(
     queue: QueueRef | None = None,
     job: JobRef | None = None,
     source: str = "",
+    note: str = "",
     **facts: object,
 ) -> None:
     """Write an act, who took it and the facts to the log of actions and to the log `mirante.audit`. Never a secret.
+
+    `note` is a sentence that says what came of it.
 
     OperationalError while the database is busy: then the act must not be carried out.
     """
     about = job.queue if job else queue
     jobs = (job.slug,) if job else ()
-    audit.record(actor_of(request), action, queue=about, source=source, jobs=jobs, parameters=facts)
+    audit.record(actor_of(request), action, queue=about, source=source, jobs=jobs, parameters=facts, note=note)
     where = {"queue": f"{about.source}/{about.label}"} if about else {"source": source} if source else {}
     _log(request, action, **where, **({"job": job.slug} if job else {}), **facts)
 

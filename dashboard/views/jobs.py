@@ -44,7 +44,12 @@ def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpRespon
 def reveal(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
     """The same with nothing hidden, once, as the answer itself: no address and no cache leads there again."""
     read = _read(source, queue, job)
-    record(request, "reveal", job=read.ref, hidden=hidden_in(read.job, read.logs))
+    hidden = hidden_in(read.job, read.logs)
+    note = _("Hidden values of job %(job)s were shown: %(fields)s") % {
+        "job": read.ref.label,
+        "fields": ", ".join(hidden),
+    }
+    record(request, "reveal", job=read.ref, note=note, hidden=hidden)
     with masking.revealing():
         return page(request, "jobs/job.html", _context(read) | {"revealed": True})
 
@@ -94,7 +99,8 @@ def field(request: HttpRequest, source: str, queue: str, job: bytes, field: byte
     ref = JobRef(QueueRef.from_slug(source, queue), job)
     with outages.watched(source) as reader:
         raw = reader.body(ref, field)
-    record(request, "download", job=ref, field=visible(field), size=len(raw))
+    note = _("%(field)s of job %(job)s was downloaded") % {"field": visible(field), "job": ref.label}
+    record(request, "download", job=ref, note=note, field=visible(field), size=len(raw))
     response = HttpResponse(raw, content_type="application/octet-stream")
     response.headers["Content-Disposition"] = f'attachment; filename="{_filename(ref, field)}"'
     return response

@@ -40,7 +40,7 @@ def add(request: HttpRequest) -> HttpResponse:
     try:
         with transaction.atomic():
             operations.add(pattern, source=source, queue=queue, by=request.user.get_username())
-            record(request, "masking-add", queue=ref, source=source, pattern=pattern)
+            record(request, "masking-add", queue=ref, source=source, note=pattern, pattern=pattern)
     except BadInput as error:
         form.add_error("pattern", str(error))
         return _page(request, form, status=422)
@@ -56,7 +56,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         gone = operations.delete(pk)
         if gone:
             ref = _ref(gone)
-            record(request, "masking-delete", queue=ref, source=gone.source, pattern=gone.pattern)
+            record(request, "masking-delete", queue=ref, source=gone.source, note=gone.pattern, pattern=gone.pattern)
     if gone:
         messages.success(request, _("Values under %(pattern)s are shown again.") % {"pattern": gone.pattern})
     return redirect("masking")

@@ -40,7 +40,7 @@ def add(request: HttpRequest) -> HttpResponse:
     try:
         with transaction.atomic():
             operations.add(user, role=form.cleaned_data["role"], password=password)
-            record(request, "user-add", user=user.username, role=form.cleaned_data["role"].value)
+            _record(request, "user-add", user, role=form.cleaned_data["role"].value)
     except IntegrityError:
         # Somebody else took the name since the form was checked.
         form.add_error("username", _("A user of this name exists."))
@@ -69,7 +69,7 @@ def role(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         with transaction.atomic():
             operations.change_role(pk, wanted, by=_actor(request))
-            record(request, "user-role", user=subject.username, before=before and before.value, role=wanted.value)
+            _record(request, "user-role", subject, before=before and before.value, role=wanted.value)
     except operations.UserError as error:
         return _one(request, subject, error=str(error), status=409)
     messages.success(request, _("%(name)s is %(role)s now.") % {"name": subject.username, "role": wanted.label})
@@ -83,7 +83,7 @@ def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         with transaction.atomic():
             operations.deactivate(pk, by=_actor(request))
-            record(request, "user-deactivate", user=subject.username)
+            _record(request, "user-deactivate", subject)
     except operations.UserError as error:
         return _one(request, subject, error=str(error), status=409)
     messages.success(request, _("%(name)s is signed out and cannot sign in.") % {"name": subject.username})
@@ -96,7 +96,7 @@ def activate(request: HttpRequest, pk: int) -> HttpResponse:
     subject = get_object_or_404(User, pk=pk)
     with transaction.atomic():
         operations.activate(pk)
-        record(request, "user-activate", user=subject.username)
+        _record(request, "user-activate", subject)
     messages.success(request, _("%(name)s can sign in again.") % {"name": subject.username})
     return redirect("user", pk=pk)
 
@@ -108,11 +108,20 @@ def reset(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         with transaction.atomic():
             subject, password = operations.reset_password(pk, by=_actor(request))
-            record(request, "user-reset", user=subject.username)
+            _record(request, "user-reset", subject)
     except operations.UserError as error:
         return _one(request, subject, error=str(error), status=409)
     # Shown in the answer itself: a redirect would have to keep the password somewhere.
     return render(request, "users/password.html", {"subject": subject, "password": password, "here": "users"})
+
+
+def _record(request: HttpRequest, action: str, subject: User, *, role: str = "", before: str | None = None) -> None:
+    """Write down what was done to whom."""
+    name = subject.username
+    if role:
+        record(request, action, note=f"{name}: {role}", user=name, before=before, role=role)
+    else:
+        record(request, action, note=name, user=name)
 
 
 def _actor(request: HttpRequest) -> User:

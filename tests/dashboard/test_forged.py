@@ -20,6 +20,7 @@ from dashboard.rarely import MOST, Rarely
 from queues.models import AuditEntry, Bulk, Masking, Queue, RemovedJob
 from queues.registry import SourceConfig
 from tests.dashboard.people import as_role, person, signed_in
+from tests.dashboard.test_access import EACH as ADDRESSES
 from tests.dashboard.test_access import FORMS, OVERRIDES, ROUTES, Route
 from tests.seed import seed_job, seed_queue
 
@@ -27,8 +28,7 @@ pytestmark = pytest.mark.django_db
 
 DOORS = {"login", "live", "healthz"}
 ACTS = [route for route in ROUTES if route.name not in DOORS]
-# Each address once, with one of the actions that it takes.
-EACH = list({route.view: route for route in ACTS}.values())
+EACH = [route for route in ADDRESSES if route.name not in DOORS]  # with one of the actions that an address takes
 BODY = {
     "job": "1",
     "all": "1",

@@ -78,7 +78,7 @@ def test_a_user_is_added_with_a_generated_password_that_is_shown_once(caplog: py
     assert _role(user) is Role.OPERATOR
     assert password not in client.get("/users/").text + client.get(f"/users/{user.pk}/").text
     assert password not in caplog.text
-    assert f"user-add by={admin.username!r} from='127.0.0.1' user='bia' role='operator'" in caplog.text
+    assert f"user-add by={admin.username!r} from='127.0.0.1' user='bia' before=None role='operator'" in caplog.text
     assert Client().login(username="bia", password=password)
 
 
