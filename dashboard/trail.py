@@ -58,6 +58,7 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "state": _("State"),
     "reset": _("Attempts forgotten"),
     "children": _("What hangs below too"),
+    "twins": _("Also where another job holds the deduplication id"),
     "priority": _("Priority"),
     "run_at_ms": _("To run at"),
     "delayed": _("Delayed jobs too"),

@@ -126,6 +126,7 @@ def _consequences(action: Action, picked: Picked) -> Sequence[str]:
         Action.RETRY: [
             gettext("They go back to where jobs wait, each by its priority, and workers take them at once."),
             gettext("Whatever their work did outside of the queue may be done once more."),
+            gettext("One whose deduplication id another job holds by now is left and named."),
         ],
         Action.PROMOTE: [gettext("They wait at once, each by its priority. Next runs of schedules stay as they are.")],
         Action.DELAY: [gettext("All of them get the same moment. Next runs of schedules stay as they are.")],

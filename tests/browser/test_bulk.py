@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from queues import discovery
 from queues.models import AuditEntry
 from queues.registry import SourceConfig
+from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn, axe_findings
 from tests.dashboard.people import as_role
 from tests.seed import seed_queue
@@ -93,15 +94,25 @@ def test_two_hundred_rows_are_picked_and_the_bar_covers_none_of_them(page: Page,
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 
-def test_live_news_leave_the_selection_as_it_is(page: Page, mail: None, valkey: redis.Redis) -> None:
-    page.goto(LIST)
-    page.locator("input[name=job]").nth(1).check()
-    for number in range(3):
-        valkey.xadd("bull:mail:events", {"event": "waiting", "jobId": str(9_000 + number)})
-    with page.expect_request(re.compile(r"/queues/main/mail/"), timeout=30_000):
-        page.evaluate("htmx.ajax('GET', location.href, {target: document.createElement('div')})")
-    expect(page.locator("input[name=job]").nth(1)).to_be_checked()
+@pytest.mark.node
+def test_live_news_of_its_rows_leave_the_selection_as_it_is(page: Page, sign_in: SignIn, script: Script) -> None:
+    script(
+        """
+        for (const id of ["a", "b", "c"]) await queue(6, "shop").add("pay", {}, { jobId: id });
+        worker(6, "shop", async () => { throw new Error("declined"); });
+        await until(async () => (await redis.zcard("bull:shop:failed")) === 3);
+        """
+    )
+    sign_in("operator")
+    opened(page, "/queues/main/shop/?state=failed")
+    page.locator("tr[data-job=a] input[name=job]").check()
+    script(
+        "await queue(6, 'shop').add('pay', {}, { jobId: 'd' }); await (await queue(6, 'shop').getJob('a')).remove();"
+    )
+    expect(page.locator("tr[data-job=a] .since")).not_to_be_empty(timeout=30_000)
+    expect(page.locator("tr[data-job=a] input[name=job]")).to_be_checked()
     expect(page.locator("[data-bulk-count]")).to_have_text("1 selected")
+    never_reloaded(page)
 
 
 def test_without_scripts_the_bar_is_always_there_and_the_form_works(

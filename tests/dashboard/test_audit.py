@@ -163,6 +163,12 @@ def test_one_action_tells_its_outcomes_and_exceptions(viewer: Client) -> None:
         assert words in page.text
 
 
+def test_a_job_that_came_back_to_its_state_is_said_to_have(viewer: Client) -> None:
+    told = {"job": "7", "outcome": "wrong-state", "state": "failed"}
+    entry = wrote(outcomes={"wrong-state": 1}, exceptions=[told], parameters={"state": "failed"})
+    assert "come back since it was looked at" in Page(viewer.get(f"/audit/{entry.pk}/")).text
+
+
 def test_there_is_no_page_of_what_is_no_entry(viewer: Client) -> None:
     assert viewer.get("/audit/999999/").status_code == 404
     assert viewer.get(f"/audit/{10**40}/").status_code == 404
