@@ -48,7 +48,7 @@ class Later:
     after_s: float = 0.0
 
 
-def run(bulk: int, epoch: int, *, slice_s: float = SLICE_S) -> Later | None:
+def run(bulk: int, epoch: int, *, slice_s: float | None = None) -> Later | None:
     """Run an action for a slice. None when it has ended, is in other hands, or has gone on since `epoch`.
 
     What goes wrong is written into its audit entry. Errors of the database alone are raised: the lease is left, and
@@ -59,7 +59,7 @@ def run(bulk: int, epoch: int, *, slice_s: float = SLICE_S) -> Later | None:
         return None
     run = Run(Bulk.objects.select_related("entry").get(pk=bulk), lease)
     try:
-        return _guarded(run, time.monotonic() + slice_s)
+        return _guarded(run, time.monotonic() + (SLICE_S if slice_s is None else slice_s))
     except LeaseLost:
         logger.warning("Action %d was taken over by another worker.", run.entry.pk)
     return None

@@ -47,6 +47,12 @@ def check(action: Action, state: State | None, parameters: Parameters, *, frozen
         raise BadInput(_("It is not said what is to be done: “%(name)s” is missing.") % {"name": name})
 
 
+def check_name(name: str) -> None:
+    """BadInput for a part of a name that no database keeps."""
+    if "\x00" in name:
+        raise BadInput(_("No job is found by this name."))
+
+
 def check_clock(state: State, clock: Clock) -> None:
     """BadInput where jobs of a state have no such age."""
     if clock not in CLOCKS.get(state, ()):

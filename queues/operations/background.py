@@ -45,6 +45,7 @@ def start_bulk(
     """
     given = dict(parameters or {})
     verbs.check(action, state, given, frozen=targets is not None)
+    verbs.check_name(name)
     values = {"state": state or "", "parameters": given}
     told = {"failed_reason" if each == "reason" else each: value for each, value in given.items()}
     if state:

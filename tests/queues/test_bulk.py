@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from celery import current_app
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from queues import operations, outages, registry
+from queues import operations, outages, registry, tasks
 from queues.actions import Action, Target
 from queues.audit import Status
 from queues.bulk import Phase, lease, pruning, running
@@ -24,6 +25,8 @@ from queues.types import State
 from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, bulk_of, to_its_end
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_tasks")]
+
+WAKE = tasks.wake_bulk  # before `no_tasks` takes its place
 
 
 @pytest.fixture
@@ -372,6 +375,40 @@ def test_the_pace_and_the_rest_are_told_once_they_are_known(shop: FakeActions) -
     told = progress(to_its_end(entry))
     assert told
     assert (told.phase, told.handled, told.stoppable, told.remaining_s) == ("ended", 2_500, False, None)
+
+
+def test_tasks_run_an_action_to_its_end_and_the_clock_takes_up_what_rests(
+    shop: FakeActions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "SLICE_S", 0)
+    shop.fail(2_500)
+    entry = retry_all()
+    assert shop.retried == []  # nobody was told
+    current_app.conf.task_always_eager = True
+    try:
+        tasks.run_bulks()
+    finally:
+        current_app.conf.task_always_eager = False
+    entry.refresh_from_db()
+    assert outcome(entry) == ("done", {"done": 2_500})
+    assert len(shop.asked) == 3
+
+
+def test_an_action_begins_without_a_broker_and_the_clock_finds_it(
+    shop: FakeActions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def refuses(task: object, *arguments: object, **options: object) -> bool:
+        told.append(str(task))
+        return False
+
+    monkeypatch.setattr(tasks, "wake_bulk", WAKE)
+    monkeypatch.setattr(tasks, "_send", refuses)
+    shop.fail(1)
+    entry = retry(b"0")
+    assert len(told) == 1
+    assert running.resting() == [(bulk_of(entry).pk, 0)]
 
 
 def test_batches_are_forgotten_a_day_after_the_end(shop: FakeActions) -> None:

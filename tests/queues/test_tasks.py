@@ -143,6 +143,9 @@ def test_tasks_of_a_source_that_left_the_configuration_do_nothing(main: FakeBack
 
 
 def test_every_task_has_an_end_to_its_worth() -> None:
-    for task in (tasks.read_sources, tasks.read_source, tasks.scan_sources, tasks.scan_source):
+    for task in (
+        *(tasks.read_sources, tasks.read_source, tasks.scan_sources, tasks.scan_source),
+        *(tasks.run_bulks, tasks.run_bulk, tasks.forget_old_events),
+    ):
         assert task.expires
         assert task.ignore_result
