@@ -184,6 +184,25 @@ def test_a_source_that_is_away_is_waited_for_and_no_batch_is_called_repeated(sho
     assert (*outcome(entry), entry.note) == ("done", {"done": 10}, "")
 
 
+def test_an_outage_between_two_batches_calls_none_of_the_others_repeated(shop: FakeActions) -> None:
+    shop.fail(4_000)
+    entry = retry_all()
+
+    def goes() -> None:
+        shop.down = True
+
+    shop.after = goes
+    assert a_slice(entry)
+    entry.refresh_from_db()
+    assert entry.outcomes == {"done": 1_000}
+    shop.down, shop.after = False, lambda: None
+    outages.forget("main")
+    shop.failed[b"3999"] = b"2000"  # somebody else was at it
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("done", {"done": 3_999, "wrong-state": 1})
+    assert "interrupted" not in entry.note
+
+
 def test_a_source_that_is_away_for_an_hour_is_given_up_with_what_was_not_handled(shop: FakeActions) -> None:
     shop.fail(1_500)
     entry = retry_all()
