@@ -6,11 +6,12 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from queues import masking
+from queues.health import Health
 from queues.jsonload import MAX_DEPTH
 from queues.payload import Shown
 from queues.quantities import size
 from queues.timeline import Stretch
-from queues.types import Delay, Health, Mark, State, Text
+from queues.types import Delay, Mark, State, Text
 
 STATE_WORDS = {
     State.WAITING: pgettext_lazy("state", "Waiting"),

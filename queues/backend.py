@@ -12,11 +12,11 @@ from typing import Protocol
 
 from queues.actions import Action, Below, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
 from queues.events import Event, EventKind, Glance, Position
+from queues.health import Health
 from queues.types import (
     Capability,
     Counts,
     Found,
-    Health,
     Job,
     JobPage,
     JobRef,

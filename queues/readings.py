@@ -14,12 +14,13 @@ from django.utils import timezone
 from queues import outages
 from queues.backend import Backend
 from queues.errors import QueueError, Unreachable
+from queues.health import Health
 from queues.models import Queue, Snapshot, Source
 from queues.outages import watched
 from queues.registry import configured
 from queues.snapshots import Stored, dump_counts, dump_health, load_counts, load_health
 from queues.sources import ask_all
-from queues.types import Counts, Health, QueueRef, Workers
+from queues.types import Counts, QueueRef, Workers
 
 SCAN_SILENT = timedelta(seconds=30)  # a scan that gave no sign for so long has been interrupted
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 
-from queues.types import Counts, Health, Oldest, Persistence, State
+from queues.health import Health, Persistence
+from queues.types import Counts, Oldest, State
 
 Stored = Mapping[str, tuple[Counts, int | None]]  # by slug: the counts, and how many workers (None = not known)
 

@@ -18,10 +18,11 @@ from dashboard.http import page
 from queues import cost, discovery, followed, outages, readings, tasks
 from queues.errors import QueueError
 from queues.followed import Followed
+from queues.health import Health
 from queues.readings import SourceStatus
 from queues.registry import backend, configured
 from queues.sources import ask_all
-from queues.types import Health, QueueRef
+from queues.types import QueueRef
 
 
 @dataclass(frozen=True)

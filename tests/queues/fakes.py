@@ -9,12 +9,12 @@ from typing import Any
 
 from queues.actions import Action, Clock, NewJob, Outcome, Result, Step, Stored, Target
 from queues.errors import NotFound, Unreachable
+from queues.health import Health
 from queues.registry import SourceConfig
 from queues.types import (
     Capability,
     Counts,
     Found,
-    Health,
     Job,
     JobPage,
     JobRef,

@@ -18,8 +18,9 @@ from queues.backends.bullmq.connection import CLIENT_NAME, Connection
 from queues.backends.bullmq.reader import BullMQ
 from queues.backends.bullmq.scripts import script
 from queues.errors import BadInput, NotPermitted, OutOfMemory, QueueError, Unreachable, Unsupported
+from queues.health import Persistence
 from queues.registry import SourceConfig
-from queues.types import JobRef, Persistence, QueueRef, State
+from queues.types import JobRef, QueueRef, State
 from tests.policy import unavailable
 from tests.seed import seed_queue
 from tests.valkey import RedisCommands, Server, StartRedis, eventually, free_port, redis_binary

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queues import discovery, readings
+from queues.health import Health, Persistence
 from queues.models import Queue, Snapshot, Source
 from queues.snapshots import dump_counts, dump_health, load_counts, load_health
-from queues.types import Counts, Health, Oldest, Persistence, State, Workers
+from queues.types import Counts, Oldest, State, Workers
 from tests.queues.fakes import FakeBackend, counts, ref
 from tests.queues.rows import keep, writes
 from tests.valkey import RedisCommands

@@ -9,8 +9,8 @@ from redis.exceptions import ResponseError
 
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.replies import Reply, blob, count, integer, items, strange
+from queues.health import Health, Persistence
 from queues.names import visible
-from queues.types import Health, Persistence
 
 _SAVE = "CONFIG GET"  # tells whether snapshots (RDB) are made
 

@@ -21,12 +21,12 @@ from queues.backends.bullmq import (
 )
 from queues.backends.bullmq.connection import CONNECTIONS, Connection
 from queues.events import Glance, Position
+from queues.health import Health
 from queues.registry import SourceConfig
 from queues.types import (
     Capability,
     Counts,
     Found,
-    Health,
     Job,
     JobPage,
     JobRef,
