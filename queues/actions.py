@@ -166,3 +166,45 @@ class Deduplication:
     gone: bool
     ttl_ms: int | None  # None: until it is given back
     follows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HeldId:
+    """A deduplication id that stands in the keys, as far as short looks tell.
+
+    `state` is None where the holder was found in no list; with `unsure` some were too long to be looked through.
+    `idle_ms` is for how long nobody asked for the id, None where the server does not say.
+    """
+
+    id: bytes
+    holder: JobRef
+    state: State | None
+    gone: bool
+    unsure: bool
+    ttl_ms: int | None  # None: until it is given back
+    idle_ms: int | None
+    added_ms: int | None  # when the holder was added
+
+    @property
+    def over(self) -> bool:
+        """Whether its holder has ended, is gone, or is in no list: then it may be released."""
+        return self.gone or self.state in (State.COMPLETED, State.FAILED) or (self.state is None and not self.unsure)
+
+    @property
+    def stale(self) -> bool:
+        """Whether nothing will ever give it back: all jobs that are added with it are dropped."""
+        return self.over and self.ttl_ms is None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldIds:
+    """Deduplication ids that a look found. `looked` counts keys since the first look, of about `total` on the server.
+
+    `cursor` begins the next look; it is None where all were looked at. `touches`: looking counts as asking for an id.
+    """
+
+    ids: Sequence[HeldId]
+    looked: int
+    total: int
+    touches: bool
+    cursor: str | None

@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from queues.actions import Action, Below, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
+from queues.actions import (
+    Action,
+    Below,
+    Clock,
+    Deduplication,
+    HeldIds,
+    Members,
+    NewJob,
+    Result,
+    Step,
+    Stored,
+    Target,
+)
 from queues.events import Event, EventKind, Glance, Position
 from queues.health import Health
 from queues.types import (
@@ -102,6 +114,13 @@ class Backend(Protocol):
 
     def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
         """The job that holds a deduplication id, also when it is gone; None when nobody does. One command."""
+
+    def held(self, queue: QueueRef, *, cursor: str = "") -> HeldIds:
+        """Deduplication ids of a queue, looked for in all keys of the server: at most 100,000 keys or half a second.
+
+        For when somebody asks for it: in steps of 1,000 keys, and no further than some 200 ids.
+        BadInput for a cursor that is not one of ours.
+        """
 
     def close(self) -> None:
         """Close its connections; the next call opens new ones."""

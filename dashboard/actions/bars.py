@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.actions import off
 from dashboard.actions.forms.steering import coded
-from dashboard.actions.wording import BUTTONS, DANGEROUS, PROMOTE_ALL, RELEASE_ITS, RETRY_ALL, RUN_AGAIN
+from dashboard.actions.wording import BUTTONS, DANGEROUS, HELD_IDS, PROMOTE_ALL, RELEASE_ITS, RETRY_ALL, RUN_AGAIN
 from queues.actions import Action
 from queues.operations.ability import Ability, ability
 from queues.types import Job, JobRef, QueueInfo, QueueRef, State
@@ -55,11 +55,15 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The buttons, those in the menu, and sentences: why some are off, each once."""
+    """The buttons, those in the menu, and sentences: why some are off, each once.
+
+    `pages` are addresses and words that the menu leads to besides.
+    """
 
     buttons: Sequence[Button]
     menu: Sequence[Button] = ()
     said: str = ""
+    pages: Sequence[tuple[str, Words]] = ()
 
     @property
     def why(self) -> Sequence[str]:
@@ -122,7 +126,8 @@ def queue_bar(user: off.User, ref: QueueRef, info: QueueInfo, read_ms: int) -> B
     if info.counts[State.FAILED]:
         buttons.append(everything(Action.RETRY, RETRY_ALL, State.FAILED))
     shown = [action for action in MENU if action is not Action.RELEASE_LIMIT or info.limited_for_ms]
-    return Bar(buttons, [button(action) for action in shown])
+    pages = [(reverse("deduplication", args=[ref.source, ref.slug]), HELD_IDS)]
+    return Bar(buttons, [button(action) for action in shown], pages=pages)
 
 
 def _ability(user: off.User, queue: QueueRef, actions: Sequence[Action]) -> Ability:

@@ -155,22 +155,27 @@ def queue_ask(
     *,
     error: str = "",
     shown: Preview | None = None,
+    back: str = "",
 ) -> Ask:
-    """The question about a queue; `shown` is what cleaning would remove, once that was asked for."""
+    """The question about a queue; `shown` is what cleaning would remove, once that was asked for.
+
+    `back` is the page from which it was asked where that is not the queue's; it leads there again.
+    """
     where = [ref.source, ref.slug]
     says = [shown.sentence, shown.kept_sentence] if shown else queue_effects.says(action, about) if about else []
     return Ask(
         title=queue_title(action, ref),
         verb=_verb(action, shown),
         act=reverse("act-queue", args=[*where, action.value]),
-        back=reverse("queue", args=where),
+        back=back or reverse("queue", args=where),
         form=form,
         facts=queue_effects.facts(action, about) if about else (),
         says=[said for said in says if said],
         warnings=queue_effects.warnings(action, about) if about else (),
         items=shown.lines if shown else (),
+        links=queue_effects.links(action, ref),
         danger=action in DANGEROUS and (action is not Action.CLEAN or shown is not None),
-        hidden=[("previewed", previewed(form))] if shown else (),
+        hidden=[("previewed", previewed(form))] if shown else [("next", back)] if back else (),
         error=error,
         off=about.can.why_not(action) if about else "",
     )

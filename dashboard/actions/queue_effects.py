@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -12,7 +13,7 @@ from dashboard.actions.subject import QueueSubject
 from dashboard.words import STATE_WORDS
 from queues.actions import Action
 from queues.quantities import duration, number
-from queues.types import State
+from queues.types import QueueRef, State
 
 IN_LINE = (State.WAITING, State.PRIORITIZED)
 
@@ -31,6 +32,13 @@ def facts(action: Action, about: QueueSubject) -> Sequence[tuple[str, object]]:
     """The depths that an action is about, as they are now."""
     states = _DEPTHS.get(action, ())
     return [(str(STATE_WORDS[state]), number(about.info.counts[state])) for state in states]
+
+
+def links(action: Action, ref: QueueRef) -> Sequence[tuple[str, str]]:
+    """Pages that help to choose: address and words."""
+    if action is not Action.RELEASE_DEDUPLICATION:
+        return []
+    return [(reverse("deduplication", args=[ref.source, ref.slug]), _("Look which ids are held, and which are stale"))]
 
 
 def _nothing(about: QueueSubject) -> Sequence[str]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Right, actor_of, allowed, by_action, requires_right
+from dashboard.access import Right, actor_of, allowed, by_action, requires_right, safe_next
 from dashboard.actions import doing, off, questions, subject
 from dashboard.actions.ask import Ask
 from dashboard.actions.forms import ActionForm, DataForm
@@ -48,7 +48,7 @@ def ask_queue(request: HttpRequest, source: str, queue: str, action: str) -> Htt
     verb, ref = _queue_action(action), QueueRef.from_slug(source, queue)
     about = subject.of_queue(ref, verb)
     form = questions.queue_form(verb, ref, about, **_begins_with(request, verb))
-    asked = questions.queue_ask(verb, ref, about, form)
+    asked = questions.queue_ask(verb, ref, about, form, back=safe_next(request.GET.get("next", "")))
     return _page(request, asked, ref, status=409 if asked.off else 200)
 
 
@@ -95,7 +95,7 @@ def act_queue(request: HttpRequest, source: str, queue: str, action: str) -> Htt
     if not set(audit.counts(entry)) <= WELL:
         form.renew()
         return _queue_again(request, verb, ref, form, audit.in_words(entry), status=409)
-    return _back(reverse("queue", args=[source, queue]), entry)
+    return _back(safe_next(request.POST.get("next", "")) or reverse("queue", args=[source, queue]), entry)
 
 
 def _job_action(action: str) -> Action:
@@ -148,7 +148,8 @@ def _job_again(
 def _queue_again(
     request: HttpRequest, verb: Action, ref: QueueRef, form: ActionForm, error: str, *, status: int
 ) -> HttpResponse:
-    asked = questions.queue_ask(verb, ref, _queue_now(ref, verb), form, error=error)
+    back = safe_next(request.POST.get("next", ""))
+    asked = questions.queue_ask(verb, ref, _queue_now(ref, verb), form, error=error, back=back)
     return _page(request, asked, ref, status=status)
 
 

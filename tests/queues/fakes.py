@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from queues.actions import Action, Clock, NewJob, Outcome, Result, Step, Stored, Target
+from queues.actions import Action, Clock, HeldIds, NewJob, Outcome, Result, Step, Stored, Target
 from queues.errors import NotFound, Unreachable
 from queues.health import Health
 from queues.registry import SourceConfig
@@ -125,6 +125,9 @@ class FakeBackend:
 
     def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
         return None
+
+    def held(self, queue: QueueRef, *, cursor: str = "") -> HeldIds:
+        return HeldIds((), 0, 0, touches=False, cursor=None)
 
     def close(self) -> None: ...
 

@@ -27,7 +27,7 @@ def walk(connection: Connection, prefixes: Sequence[str]) -> Iterator[tuple[int,
     cursor: bytes | int = 0
     walked = 0
     while True:
-        cursor, keys = _step(connection.call("SCAN", cursor, "MATCH", "*:meta", "COUNT", STEP))
+        cursor, keys = step(connection.call("SCAN", cursor, "MATCH", "*:meta", "COUNT", STEP))
         hits = {queue_of_meta(connection.source, found) for found in keys}
         fresh = [hit for hit in hits if hit and hit not in seen and (not wanted or hit.prefix in wanted)]
         found = _confirmed(connection, fresh)
@@ -42,12 +42,12 @@ def walk(connection: Connection, prefixes: Sequence[str]) -> Iterator[tuple[int,
 def probe(connection: Connection) -> None:
     """Whether queues could be read if there were any: what is refused is raised. Two round trips."""
     scanned, counted = connection.run([("SCAN", 0, "COUNT", 1), script("counts").call([])])
-    _step(scanned)
+    step(scanned)
     array(counted, 0)
     _key_count(connection)
 
 
-def _step(reply: Reply) -> tuple[bytes, list[bytes]]:
+def step(reply: Reply) -> tuple[bytes, list[bytes]]:
     """Where a SCAN goes on, and the keys that it found."""
     cursor, keys = array(reply, 2)
     if not isinstance(cursor, bytes) or not cursor.isdigit():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from queues.actions import Clock
+from queues.actions import Clock, HeldIds
 from queues.backend import PAGE_SIZE, Batch
 from queues.backends.bullmq import (
     about,
@@ -99,6 +99,9 @@ class BullMQ:
 
     def holder(self, queue: QueueRef, deduplication_id: bytes) -> JobRef | None:
         return deduplication.holder(self.connection, queue, deduplication_id)
+
+    def held(self, queue: QueueRef, *, cursor: str = "") -> HeldIds:
+        return deduplication.held(self.connection, queue, cursor)
 
     def positions(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Position]:
         return events.positions(self.connection, queues)
