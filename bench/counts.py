@@ -65,9 +65,9 @@ def _recorded(world: World) -> list[Command]:
     sent: list[Command] = []
     run = reader.connection.run
 
-    def note(commands: Sequence[Command], *, tolerant: bool = False) -> list[Reply]:
+    def note(commands: Sequence[Command], *, tolerant: bool = False, reading: bool = False) -> list[Reply]:
         sent.extend(commands)
-        return run(commands, tolerant=tolerant)
+        return run(commands, tolerant=tolerant, reading=reading)
 
     reader.connection.run = note  # type: ignore[method-assign]
     reader.counts(world.refs)

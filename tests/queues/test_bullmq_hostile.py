@@ -158,9 +158,9 @@ def test_no_script_gives_back_more_than_two_megabytes_of_one_job(bullmq: BullMQ,
     longest = 0
     run = bullmq.connection.run
 
-    def note(commands: Sequence[Command], *, tolerant: bool = False) -> list[Reply]:
+    def note(commands: Sequence[Command], *, tolerant: bool = False, reading: bool = False) -> list[Reply]:
         nonlocal longest
-        replies = run(commands, tolerant=tolerant)
+        replies = run(commands, tolerant=tolerant, reading=reading)
         longest = max([longest, *(_weight(reply) for reply in replies)])
         return replies
 
