@@ -36,9 +36,11 @@ class Operator:
         """The entries of one press, or of two at once, by two people or (`once`) by two presses of one form."""
         self.pressed += 1
         form = once or self.rng.random() < 0.5
-        people = [Asked(Actor("anna", "operator"), f"form-{self.pressed}")]
+        people = [Asked(Actor("anna", "operator"), f"form-{self.pressed}-{self.rng.random()}")]
         if self.rng.random() < 0.3:
-            people.append(people[0] if form else Asked(Actor("bert", "operator"), f"other-{self.pressed}"))
+            people.append(
+                people[0] if form else Asked(Actor("bert", "operator"), f"other-{self.pressed}-{self.rng.random()}")
+            )
         entries = {entry.pk: entry for entry in together([partial(do, asked) for asked in people])}
         for entry in entries.values():
             entry.refresh_from_db()
@@ -49,7 +51,7 @@ class Operator:
         """One that runs in the background, to its end."""
         self.pressed += 1
         time.sleep(0.002)  # what was made in this very millisecond is not meant
-        entry = to_its_end(do(Asked(Actor("anna", "admin"), f"form-{self.pressed}")))
+        entry = to_its_end(do(Asked(Actor("anna", "admin"), f"form-{self.pressed}-{self.rng.random()}")))
         assert entry.status == Status.DONE, entry.note
         return entry
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 import redis
-from pytest_django.fixtures import Settings
 
-from queues import outages, readonly, registry
 from queues.actions import Action
 from queues.models import RemovedJob
 from tests.node import Node
@@ -18,20 +15,9 @@ from tests.queues.model.buttons import BUTTONS
 from tests.queues.model.rounds import PAUSES, made
 from tests.valkey import Server
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.node, pytest.mark.usefixtures("no_tasks")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.node, pytest.mark.usefixtures("watched")]
 
 FLEETS = {"5.x": (5, (5,)), "6.x": (6, (6,)), "mixed": (5, (5, 6))}
-
-
-@pytest.fixture(autouse=True)
-def watched(server: Server, settings: Settings) -> Iterator[None]:
-    settings.MIRANTE_SOURCES = (server.config(),)
-    registry.forget()
-    readonly.forget()
-    yield
-    registry.forget()
-    readonly.forget()
-    outages.forget("main")
 
 
 def test_the_model_presses_every_button() -> None:
