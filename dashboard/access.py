@@ -33,6 +33,14 @@ from queues.types import JobRef, QueueRef
 
 log = logging.getLogger("mirante.audit")
 _strangers = Rarely()
+# Addresses whose name is not the word by which the log knows what they do.
+_WORDS = {
+    "login": "sign-in",
+    "logout": "sign-out",
+    "audit-stop": "stop",
+    "pin-by-name": "pin",
+    **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
+}
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -257,7 +265,12 @@ def _action_of(view: object, kwargs: Mapping[str, Any], name: str) -> str:
     if callable(getattr(view, "required_right", None)):
         with suppress(Http404):
             return str(right_needed(view, kwargs) or name)
-    return name[:50]
+    return word_of(name)
+
+
+def word_of(name: str) -> str:
+    """The word for what the address of this name does: the same whether it is done or refused."""
+    return _WORDS.get(name, name)[:50]
 
 
 def _log(request: HttpRequest, action: str, **facts: object) -> None:

@@ -51,6 +51,25 @@ ACTION_WORDS: Mapping[str, Promise] = {
     Action.CLEAN: _("Clean"),
     Action.OBLITERATE: _("Obliterate"),
     Action.TRIM_EVENTS: _("Trim events"),
+    # What is done to no queue, and what is only seen.
+    "stop": _("Stop"),
+    "reveal": _("Show hidden values"),
+    "download": _("Download exact bytes"),
+    "pin": _("Pin"),
+    "unpin": _("Unpin"),
+    "scan": _("Scan for queues"),
+    "try": _("Try a source again"),
+    "export-audit": _("Export the audit log"),
+    "sign-in": _("Sign in"),
+    "sign-out": _("Sign out"),
+    "password": _("Change one’s password"),
+    "user-add": _("Add a user"),
+    "user-role": _("Change a user’s role"),
+    "user-deactivate": _("Deactivate a user"),
+    "user-activate": _("Activate a user"),
+    "user-reset": _("Reset a user’s password"),
+    "masking-add": _("Hide more values"),
+    "masking-delete": _("Hide values no longer"),
 }
 
 # What an action was given, by the names of its parameters. One that ends in `_ms` is a moment or a length of time.
@@ -136,11 +155,11 @@ class AuditQuery:
 
     @property
     def actions(self) -> Sequence[tuple[str, str]]:
-        """What can be filtered by: all that can be done to jobs and queues, and whatever else was asked for."""
-        known = [(action.value, action_word(action)) for action in Action]
-        if self.action and self.action not in set(Action):
-            known.append((self.action, action_word(self.action)))
-        return known
+        """What can be filtered by: all that has a word, and whatever else was asked for."""
+        known = [str(action) for action in ACTION_WORDS]
+        if self.action and self.action not in known:
+            known.append(self.action)
+        return [(action, action_word(action)) for action in known]
 
     @property
     def statuses(self) -> Sequence[tuple[str, str]]:
@@ -163,9 +182,9 @@ def _moment(typed: str) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(typed)
-    except ValueError:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):  # the latter: a zone leads out of the years that there are
         raise BadInput(gettext("A moment is written like 2026-11-30T14:02; it is taken as UTC.")) from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
 @dataclass(frozen=True, slots=True)

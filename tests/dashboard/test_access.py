@@ -76,7 +76,7 @@ EACH = list({route.view: route for route in ROUTES}.values())
 every_route = pytest.mark.parametrize("route", EACH, ids=[route.name for route in EACH])
 
 
-def _allowed(route: Route) -> set[str]:
+def allowed_methods(route: Route) -> set[str]:
     """The methods that a view takes, by its answer to one that nobody takes."""
     answer = as_role("admin").generic("BREW", route.path)
     assert answer.status_code == 405, "the view does not say which methods it takes"
@@ -86,21 +86,21 @@ def _allowed(route: Route) -> set[str]:
 @every_route
 def test_every_view_either_reads_or_acts(route: Route) -> None:
     if route.name in FORMS:
-        assert _allowed(route) == {"GET", "POST"}
+        assert allowed_methods(route) == {"GET", "POST"}
     else:
-        assert _allowed(route) in ({"GET"}, {"POST"})
+        assert allowed_methods(route) in ({"GET"}, {"POST"})
 
 
 @every_route
 def test_every_view_that_acts_declares_its_role(route: Route) -> None:
-    if "POST" in _allowed(route):
+    if "POST" in allowed_methods(route):
         is_open = not getattr(route.view, "login_required", True)
         assert is_open or hasattr(route.view, "required_role") or hasattr(route.view, "required_right")
 
 
 @every_route
 def test_an_action_is_never_carried_out_by_get(route: Route) -> None:
-    if _allowed(route) == {"POST"}:
+    if allowed_methods(route) == {"POST"}:
         client = as_role("admin")
         for headers in OVERRIDES:
             answer = client.get(f"{route.path}?_method=POST", headers=headers)
@@ -125,7 +125,7 @@ def test_who_is_signed_out_gets_nothing_but_the_sign_in_page(route: Route, metho
 
 @every_route
 def test_a_viewer_cannot_act_on_anything(route: Route, caplog: pytest.LogCaptureFixture) -> None:
-    if route.name in OWN_ACCOUNT or "POST" not in _allowed(route):
+    if route.name in OWN_ACCOUNT or "POST" not in allowed_methods(route):
         return
     caplog.set_level("INFO", logger="mirante.audit")
     user = person("viewer")
@@ -136,7 +136,7 @@ def test_a_viewer_cannot_act_on_anything(route: Route, caplog: pytest.LogCapture
         assert route.path in caplog.text
         entry = AuditEntry.objects.get(who=user.username)
         assert (entry.status, entry.role, entry.address) == ("refused", "viewer", "127.0.0.1")
-        assert entry.action == (route.kwargs.get("action") or route.name)
+        assert entry.action == (route.kwargs.get("action") or access.word_of(route.name))
         assert entry.source == route.kwargs.get("source", "")
         assert entry.queue == route.kwargs.get("queue", "")
     else:

@@ -5,19 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.conf import settings as settings_of_all
 from django.test import Client
 from django.utils import timezone
 
-from dashboard import trail
+from dashboard import access, trail
+from dashboard.access import Right
+from queues.actions import Action
 from queues.models import AuditEntry, Bulk
+from queues.operations.background import STOP
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Page, link
 from tests.dashboard.people import as_role, person, signed_in
+from tests.dashboard.test_access import EACH, Route, allowed_methods
 
 pytestmark = pytest.mark.django_db
 
@@ -74,8 +80,26 @@ def test_filters_stand_in_the_query_string(viewer: Client, query: str, found: se
     assert set(page.rows("data-entry")) == {str(entries[name].pk) for name in found}
 
 
-def test_a_moment_that_is_none_is_refused_with_what_was_expected(viewer: Client) -> None:
-    answer = viewer.get("/audit/?since=yesterday")
+def test_whatever_is_written_down_has_a_word_and_can_be_filtered_by(viewer: Client) -> None:
+    views = "".join(path.read_text() for path in (settings_of_all.BASE_DIR / "dashboard" / "views").glob("*.py"))
+    done = {*re.findall(r'record\(request, "([^"]+)"', views), STOP, Right.EXPORT_AUDIT}
+    refused = {access.word_of(route.name) for route in EACH if "action" not in route.kwargs and takes_post(route)}
+    assert {"sign-in", "masking-add", "user-role", "download"} <= done
+    assert {"sign-in", "stop", "pin", "restore"} <= refused
+    offered = set(re.findall(r'<option\s+value="([^"]+)"', viewer.get("/audit/").content.decode()))
+    assert done | refused | set(Action) <= offered
+    assert set(trail.ACTION_WORDS) <= offered
+
+
+def takes_post(route: Route) -> bool:
+    return route.name != "live" and "POST" in allowed_methods(route)
+
+
+@pytest.mark.parametrize(
+    "moment", ["since=yesterday", "since=0001-01-01T00:00%2B23:59", "until=9999-12-31T23:59-23:59"]
+)
+def test_a_moment_that_is_none_is_refused_with_what_was_expected(viewer: Client, moment: str) -> None:
+    answer = viewer.get(f"/audit/?{moment}")
     assert answer.status_code == 422
     assert "2026-11-30T14:02" in Page(answer).text
 

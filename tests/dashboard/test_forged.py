@@ -89,7 +89,7 @@ def unchanged(server: redis.Redis) -> Iterator[None]:
 
 
 def _word(route: Route) -> str:
-    return route.kwargs.get("action") or route.name
+    return route.kwargs.get("action") or access.word_of(route.name)
 
 
 def test_what_is_posted_without_signing_in_is_refused(payments: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +178,6 @@ def test_failed_sign_ins_stand_in_the_log_without_what_was_typed(source: SourceC
     for name in ("ana", "a password in the wrong field"):
         assert Client().post("/login/", {"username": name, "password": "wrong horse"}).status_code == 422
     entry = AuditEntry.objects.get()
-    assert (entry.action, entry.status, entry.who, entry.address) == ("login", "refused", "", "127.0.0.1")
+    assert (entry.action, entry.status, entry.who, entry.address) == ("sign-in", "refused", "", "127.0.0.1")
     assert "ana" not in str(entry.__dict__)
     assert "wrong" not in str(entry.__dict__)
