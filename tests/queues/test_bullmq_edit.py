@@ -109,6 +109,19 @@ def test_a_job_that_is_gone_is_not_made_again(store: redis.Redis, operating: Bul
     assert operating.edit(JobRef(SHOP, b"wait"), b"2", was=b"1").outcome is Outcome.GONE
 
 
+@pytest.mark.parametrize("own", [b"meta", b"repeat:nightly"])
+def test_what_a_queue_keeps_under_a_name_that_could_be_an_id_is_no_job(
+    own: bytes, store: redis.Redis, operating: BullMQActions
+) -> None:
+    seed_queue(store, "shop")
+    store.hset("bull:shop:repeat:nightly", mapping={"name": "nightly", "data": "1", "opts": "{}", "ic": "3"})
+    before = {key: store.dump(key) for key in store.keys("*")}
+    job = JobRef(SHOP, own)
+    assert operating.edit(job, b"2", was=b"1").outcome is Outcome.GONE
+    assert operating.log(job, "a line", token="t").outcome is Outcome.GONE
+    assert {key: store.dump(key) for key in store.keys("*")} == before
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"Infinity"])
 def test_data_that_no_worker_could_read_is_refused(data: bytes, store: redis.Redis, operating: BullMQActions) -> None:
     seed_queue(store, "shop", waiting=1)

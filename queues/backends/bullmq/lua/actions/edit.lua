@@ -1,10 +1,10 @@
--- needs: queue, where
+-- needs: queue, where, job
 -- Other data for a job, where its data is what it was when somebody began to edit it; nothing else is touched.
 -- BullMQ tells nobody either. ARGV: the job's id, what the data was, what it shall be. Back: an outcome and a detail.
 local id, was, data = ARGV[1], ARGV[2], ARGV[3]
 local key = base .. id
 if is_four(base) then return { "unsupported", "" } end
-local now = call("TYPE", key).ok == "hash" and call("HGET", key, "data")
+local now = is_job(key, id) and call("HGET", key, "data")
 if not now then return { "gone", "" } end
 if now == data then return { "already", "" } end
 local locked = locked_for(key)
