@@ -12,7 +12,7 @@ from dashboard.queries import FINISHED
 from queues.actions import Action, Target
 from queues.errors import BadInput
 from queues.names import decode_part, encode_part
-from queues.quantities import LARGEST
+from queues.quantities import LARGEST, now_ms
 from queues.types import JobRow, QueueRef, State
 
 NAME_MAX = 500  # characters of a name to filter by
@@ -63,7 +63,7 @@ class Picked:
             state,
             targets,
             params.get("name", "").strip()[:NAME_MAX] if everything else "",
-            _number(params.get("until", "")),
+            min(_number(params.get("until", "")), now_ms()),  # no form of ours freezes a moment to come
             _number(expected) if (expected := params.get("expected", "")) else None,
         )
 

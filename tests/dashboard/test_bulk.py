@@ -13,6 +13,7 @@ from django.test import Client
 from queues import operations
 from queues.models import AuditEntry, Bulk
 from queues.names import encode_part
+from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.types import QueueRef, State
 from tests.dashboard.pages import Node, Page
@@ -104,7 +105,7 @@ def test_the_question_tells_fresh_numbers_the_queue_and_the_source(operator: Cli
     sent = picks(operator, "failed")
     seed_state(valkey, "mail", State.FAILED, 5)
     page = Page(operator.post(ASK.format("retry"), sent))
-    for words in ("Retry: 2 of 11 failed jobs of mail on main?", "In this state now", "When the list was read", "6"):
+    for words in ("Retry 2 of 11 failed jobs of mail on main?", "Retry 2 jobs", "In this state now", "When you looked", "6"):
         assert words in page.text
     (form,) = page.all("action", ACT.format("retry"), tag="form")
     assert [node.attrs["value"] for node in form.children if node.attrs.get("name") == "job"] == sent["job"]
@@ -120,8 +121,8 @@ def test_asking_changes_nothing(operator: Client, valkey: redis.Redis) -> None:
 
 def test_all_that_match_are_asked_for_with_the_moment_at_which_they_are_frozen(operator: Client) -> None:
     page = Page(operator.post(ASK.format("retry"), picks(operator, "failed") | {"all": "1"}))
-    assert "Retry: all 6 failed jobs of mail on main?" in page.text
-    assert "Frozen at" in page.text
+    assert "Retry all 6 failed jobs of mail on main?" in page.text
+    assert "Only jobs that were in this state at" in page.text
     assert "runs in the background" in page.text
 
 
@@ -276,6 +277,12 @@ def test_all_that_match_run_in_the_background_frozen_at_the_moment_of_the_list(o
     operator.post(ACT.format("retry"), sent)
     bulk = Bulk.objects.get()
     assert (bulk.state, bulk.name, bulk.until_ms) == ("failed", "en", int(sent["until"]))
+
+
+def test_no_form_reaches_jobs_that_come_after_it_was_sent(operator: Client) -> None:
+    sent = picks(operator, "failed") | {"all": "1", "key": "k", "attempts": "keep", "until": "9" * 15}
+    operator.post(ACT.format("retry"), sent)
+    assert Bulk.objects.get().until_ms <= now_ms() + 60_000
 
 
 def test_removing_more_than_a_thousand_asks_for_the_name_of_the_queue(operator: Client, valkey: redis.Redis) -> None:
