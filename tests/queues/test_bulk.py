@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from queues import operations, outages, registry, tasks
-from queues.actions import Action, Target
-from queues.audit import Status
+from queues import audit, operations, outages, registry, tasks
+from queues.actions import Action, Outcome, Target
+from queues.audit import Actor, Asked, Status, before
 from queues.bulk import Phase, lease, pruning, running
 from queues.bulk.lease import FREE_AFTER_S, LeaseLost, Watch, take
 from queues.bulk.packing import LARGEST, batches, pack, unpack
@@ -21,11 +21,12 @@ from queues.bulk.progress import progress
 from queues.errors import BadInput, LimitExceeded, ReadOnly, Unreachable, WrongState
 from queues.models import AuditEntry, BulkBatch
 from queues.registry import SourceConfig
-from queues.types import State
+from queues.types import JobRef, State
 from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, bulk_of, to_its_end
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_tasks")]
 
+LATE = Asked(Actor("bert", "operator", "10.0.0.2"))
 WAKE = tasks.wake_bulk  # before `no_tasks` takes its place
 
 
@@ -118,6 +119,19 @@ def test_two_actions_over_the_same_jobs_do_each_once(shop: FakeActions) -> None:
     ended = [to_its_end(entry) for entry in (second, first)]
     assert sum(entry.outcomes.get("done", 0) for entry in ended) == 1_500
     assert len(shop.retried) == len(set(shop.retried)) == 1_500
+
+
+def test_who_comes_later_is_told_who_had_done_it_as_one_of_many(shop: FakeActions) -> None:
+    """AC-04: an action over all that match names no job; its batches do."""
+    shop.fail(2_500)
+    first = to_its_end(retry_all())
+    job = shop.retried[1_700]
+    late = operations.retry(LATE, SHOP, [Target(job)], state=State.FAILED, reset=False)
+    [told] = audit.exceptions(late)
+    assert (told.outcome, told.by, told.at) == (Outcome.ALREADY, first.who, first.at)
+    assert before.who_did("retry", JobRef(SHOP, shop.retried[2_400])) == before.Before(first.who, first.at)
+    assert before.who_did("retry", JobRef(SHOP, b"another")) is None
+    assert before.who_did("promote", JobRef(SHOP, job)) is None
 
 
 def test_a_slice_ends_in_time_and_the_next_goes_on(shop: FakeActions) -> None:
