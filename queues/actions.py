@@ -14,6 +14,7 @@ from queues.types import JobRef, State
 
 BELOW = 1_000  # jobs of one tree that can go together
 BATCH = 1_000  # targets of one call; scripts take fewer when these are slow
+PRIORITY_MAX = 2_097_152  # the largest that BullMQ's scores have room for
 
 
 class Action(StrEnum):

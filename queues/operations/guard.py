@@ -52,23 +52,20 @@ def begun(
     selection: str = "",
     parameters: Mapping[str, object] | None = None,
     exact: bytes = b"",
-    background: bool = False,
-    also: Callable[[AuditEntry], object] | None = None,
 ) -> Begun:
     """Write the entry (committed when this returns) and check everything that may refuse; raises as the entry says.
 
     `jobs` are slugs; `number` is how many jobs it is about, where those are not all. `parameters` must be masked
-    already; `exact` is what they do not tell apart, and is not kept. `background`: the entry is `running`. `also`
-    writes further rows in the transaction of the entry. OperationalError while the database is busy: nothing may be
-    done then.
+    already; `exact` is what they do not tell apart, and is not kept. OperationalError while the database is busy:
+    nothing may be done then.
     """
     token = _token(asked, [action, queue.source, queue.slug, jobs, number, selection, parameters], exact)
     draft = log.draft(asked.by, action, queue=queue, jobs=jobs, parameters=parameters, reason=asked.reason)
     draft.asked = len(jobs) if number is None and jobs else number
     draft.selection = line(selection, 1_000)
     draft.key = token if asked.key else None
-    draft.status = Status.RUNNING if background else Status.STARTED
-    entry, again = _claimed(draft, also)
+    draft.status = Status.STARTED
+    entry, again = _claimed(draft)
     if not again:
         with completing(entry, Tally(), when_done=None):
             _check(queue, action, draft.asked)
@@ -148,14 +145,12 @@ def _token(asked: Asked, told: Sequence[object], exact: bytes) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _claimed(draft: AuditEntry, also: Callable[[AuditEntry], object] | None) -> tuple[AuditEntry, bool]:
+def _claimed(draft: AuditEntry) -> tuple[AuditEntry, bool]:
     """The entry, written; or the one that has this key already, and True."""
     for _again in range(TRIES):
         try:
             with transaction.atomic(durable=True):
                 draft.save(force_insert=True)
-                if also:
-                    also(draft)
         except IntegrityError:
             draft.pk = None
             if draft.key is None:

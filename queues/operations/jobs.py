@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from queues import undo
-from queues.actions import BATCH, Action, Outcome, Result, Target
+from queues.actions import BATCH, PRIORITY_MAX, Action, Outcome, Result, Target
 from queues.audit.clean import line
 from queues.audit.tally import Tally
 from queues.audit.types import Asked
@@ -19,7 +20,6 @@ from queues.operations.guard import Begun, act
 from queues.quantities import LAST_MS, number
 from queues.types import JobRef, QueueRef, State
 
-MOST_PRIORITY = 2_097_152
 REASON = 1_000  # characters
 
 Do = Callable[[Actions, Sequence[Target]], Sequence[Result]]
@@ -33,7 +33,7 @@ def retry(
     `twins`: also those whose deduplication id another job holds by now.
     """
     if state not in (State.FAILED, State.COMPLETED):
-        raise BadInput(f"retry from {state}")
+        raise BadInput(_("Only failed and completed jobs can be retried."))
     return _some(
         *(asked, Action.RETRY, queue, targets),
         lambda actions, some: actions.retry(queue, some, state=state, reset=reset, twins=twins),
@@ -51,7 +51,7 @@ def promote(asked: Asked, queue: QueueRef, targets: Sequence[Target]) -> AuditEn
 def delay(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> AuditEntry:
     """Delayed jobs, at another moment."""
     if not 0 <= run_at_ms <= LAST_MS:
-        raise BadInput(f"run at {run_at_ms}")
+        raise BadInput(_("This is no moment at which a job can run."))
     return _some(
         *(asked, Action.DELAY, queue, targets),
         lambda actions, some: actions.delay(queue, some, run_at_ms=run_at_ms),
@@ -61,8 +61,8 @@ def delay(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, run_at_ms
 
 def priority(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, priority: int) -> AuditEntry:
     """Jobs that wait or are delayed: another priority, 0 to 2,097,152."""
-    if not 0 <= priority <= MOST_PRIORITY:
-        raise BadInput(f"priority {priority}")
+    if not 0 <= priority <= PRIORITY_MAX:
+        raise BadInput(_("A priority is a whole number from 0 to %(most)s.") % {"most": number(PRIORITY_MAX)})
     return _some(
         *(asked, Action.PRIORITY, queue, targets),
         lambda actions, some: actions.priority(queue, some, priority=priority),
@@ -76,11 +76,13 @@ def remove(
     """Jobs that no worker holds, with all their keys. Copies are kept for a while where undo is on (`queues.undo`)."""
 
     def do(actions: Actions, tally: Tally, start: Begun) -> None:
-        with undo.kept_back(start.entry, queue, actions, [target.id for target in targets], state) as settle:
+        ids = [target.id for target in targets]
+        with undo.kept_back(start.entry, queue, actions, ids, state, below=children) as settle:
             results = actions.remove(queue, targets, state=state, children=children)
             tally.add(results)
-            unkept = tally.outcomes.get(Outcome.DONE, 0) - settle(results)
-        if unkept and settings.MIRANTE_UNDO_HOURS:
+            along = sum(result.removed for result in results if result.outcome is Outcome.DONE)
+            unkept = tally.outcomes.get(Outcome.DONE, 0) + along - settle(results)
+        if unkept > 0 and settings.MIRANTE_UNDO_HOURS:
             text = ngettext(
                 "Of %(number)s removed job no copy is kept.", "Of %(number)s removed jobs no copy is kept.", unkept
             )
@@ -93,7 +95,7 @@ def remove(
 def fail(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, reason: str) -> AuditEntry:
     """Active jobs whose lock is gone, to failed. `reason` becomes the job's reason of failure."""
     if len(reason) > REASON:
-        raise BadInput(f"a reason of more than {REASON} characters")
+        raise BadInput(_("A reason has at most %(most)s characters.") % {"most": number(REASON)})
     return _some(
         *(asked, Action.FAIL, queue, targets),
         lambda actions, some: actions.fail(queue, some, reason=reason),
@@ -117,5 +119,5 @@ def _some(
 
 def _slugs(queue: QueueRef, targets: Sequence[Target]) -> list[str]:
     if not 0 < len(targets) <= BATCH:
-        raise LimitExceeded(f"1 to {BATCH} jobs at once")
+        raise LimitExceeded(_("This can be done to 1 to %(most)s jobs at once.") % {"most": number(BATCH)})
     return [JobRef(queue, target.id).slug for target in targets]

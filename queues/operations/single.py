@@ -16,7 +16,7 @@ from queues.errors import BadInput, NotFound
 from queues.models import AuditEntry
 from queues.operations.copying import copy_of
 from queues.operations.guard import Begun, act
-from queues.operations.steering import JOB_MAX
+from queues.operations.steering import JOB_MAX, ensure_fits
 from queues.types import JobRef
 
 LINE_MAX = 64 * 1024  # characters of a log line
@@ -26,7 +26,7 @@ Do = Callable[[Actions, Begun], Result]
 
 def edit(asked: Asked, job: JobRef, data: bytes, *, was: bytes) -> AuditEntry:
     """Other data for a job. `was` is what its editor began with; the outcome is `CHANGED` where that is no more."""
-    _fits(data)
+    ensure_fits(data)
     return _one(
         *(asked, Action.EDIT, job),
         lambda actions, start: actions.edit(job, data, was=was),
@@ -42,7 +42,7 @@ def duplicate(asked: Asked, job: JobRef, data: bytes | None = None) -> AuditEntr
 
     It has no parent, no schedule and no deduplication id, and an id of its own.
     """
-    _fits(data or b"")
+    ensure_fits(data or b"")
 
     def do(actions: Actions, start: Begun) -> Result:
         stored = actions.stored(job.queue, [job.id], most=2 * JOB_MAX).get(job.id)
@@ -78,8 +78,3 @@ def _one(asked: Asked, action: Action, job: JobRef, do: Do, *, exact: bytes = b"
         tally.add([do(actions, start)])
 
     return act(asked, action, job.queue, work, jobs=[job.slug], parameters=told, exact=exact)
-
-
-def _fits(data: bytes) -> None:
-    if len(data) > JOB_MAX:
-        raise BadInput(_("A job may hold at most 16 MB."))

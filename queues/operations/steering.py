@@ -25,14 +25,19 @@ JOB_MAX = 16 * 1024 * 1024  # bytes of a job that is added
 
 def add(asked: Asked, queue: QueueRef, new: NewJob) -> AuditEntry:
     """A new job. `audit.made(entry)` is its slug."""
-    if len(new.data) > JOB_MAX:
-        raise BadInput(_("A job may hold at most 16 MB."))
+    ensure_fits(new.data)
 
     def work(actions: Actions, tally: Tally, start: Begun) -> None:
         tally.add([actions.add(queue, new, token=start.token)])
 
     exact = b"\0".join((new.name, new.id, new.opts, new.data))
     return act(asked, Action.ADD, queue, work, parameters=told_of(new), exact=exact)
+
+
+def ensure_fits(data: bytes) -> None:
+    """BadInput for more data than we put into a job."""
+    if len(data) > JOB_MAX:
+        raise BadInput(_("A job may hold at most 16 MB."))
 
 
 def told_of(new: NewJob) -> dict[str, object]:
@@ -87,7 +92,7 @@ def release_deduplication(asked: Asked, queue: QueueRef, dedup_id: bytes) -> Aud
 def trim_events(asked: Asked, queue: QueueRef, *, keep: int) -> AuditEntry:
     """Drop the oldest events until about `keep` are left."""
     if not 0 <= keep <= LARGEST:
-        raise BadInput(f"keep {keep}")
+        raise BadInput(_("Say how many events to keep: 0 or more."))
     return _stepwise(
         asked, Action.TRIM_EVENTS, queue, lambda actions: actions.trim_events(queue, keep=keep), {"keep": keep}
     )

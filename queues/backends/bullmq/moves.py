@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from queues.actions import Outcome, Result, Target
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from queues.actions import PRIORITY_MAX, Outcome, Result, Target
 from queues.backends.bullmq.replies import Reply, array, blob, integer
 from queues.backends.bullmq.writer import STATES, Writer
 from queues.errors import BadInput
 from queues.types import QueueRef, State
 
-MOST_PRIORITY = 2_097_152
 LATEST_MS = 8_640_000_000_000_000  # the last moment that JavaScript knows
 
 # A scheduler's next run, and why it stays.
-_SCHEDULED = "It is the next run of a schedule: moving it would end the schedule. Change or run the schedule instead."
-_WHY: Mapping[str, str] = {
-    "damaged": "Its {0} is damaged: a worker would fail on it over and over, or work on nothing.",
-    "twin": "Job {0} has the same deduplication id and has not ended: both would run.",
-    "four": "BullMQ 4.x works on this queue: only retry, promote and remove are done there.",
-    "begins": "A worker may be taking it just now: it is not marked as begun.",
-    "deferred": "It waits with this failure: the next worker fails it at once, since more hangs on its end.",
-    "parent-failed": "Its parent has failed: retry it after this job has completed.",
-    "parent-gone": "Its parent is gone: nothing waits for this job.",
-    "parent-gone-on": "Its parent has gone on and does not wait for it again.",
-    "children": "Children of it have not ended: it fails again unless its processor waits for them.",
+_SCHEDULED = gettext_lazy(
+    "It is the next run of a schedule: moving it would end the schedule. Change or run the schedule instead."
+)
+_WHY: Mapping[str, Promise] = {
+    "damaged": gettext_lazy("Its {0} is damaged: a worker would fail on it over and over, or work on nothing."),
+    "twin": gettext_lazy("Job {0} has the same deduplication id and has not ended: both would run."),
+    "four": gettext_lazy("BullMQ 4.x works on this queue: only retry, promote and remove are done there."),
+    "begins": gettext_lazy("A worker may be taking it just now: it is not marked as begun."),
+    "deferred": gettext_lazy(
+        "It waits with this failure: the next worker fails it at once, since more hangs on its end."
+    ),
+    "parent-failed": gettext_lazy("Its parent has failed: retry it after this job has completed."),
+    "parent-gone": gettext_lazy("Its parent is gone: nothing waits for this job."),
+    "parent-gone-on": gettext_lazy("Its parent has gone on and does not wait for it again."),
+    "children": gettext_lazy("Children of it have not ended: it fails again unless its processor waits for them."),
 }
 _PLAIN = [b"done", b"", b""]  # what nearly every job comes to
 _NAMES_SHOWN = 120  # characters of an id in a sentence
@@ -42,13 +49,13 @@ def promote(writer: Writer, queue: QueueRef, targets: Sequence[Target]) -> list[
 
 def delay(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> list[Result]:
     if not 0 <= run_at_ms <= LATEST_MS:
-        raise BadInput("the moment must be a date that JavaScript knows")
+        raise BadInput(_("This is no moment that JavaScript knows."))
     return writer.batch("delay", queue, targets, run_at_ms, read=_read)
 
 
 def priority(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, priority: int) -> list[Result]:
-    if not 0 <= priority <= MOST_PRIORITY:
-        raise BadInput(f"the priority must be a whole number from 0 to {MOST_PRIORITY:,}")
+    if not 0 <= priority <= PRIORITY_MAX:
+        raise BadInput(_("A priority is a whole number from 0 to %(most)s.") % {"most": f"{PRIORITY_MAX:,}"})
     return writer.batch("priority", queue, targets, priority, read=_read)
 
 
@@ -73,10 +80,10 @@ def _read(target: Target, told: Reply) -> Result:
         kind,
         state=None if kind is Outcome.LOCKED else STATES.get((blob(detail) or b"").decode(errors="replace")),
         lock_ms=integer(detail) if kind is Outcome.LOCKED else None,
-        why=_SCHEDULED if kind is Outcome.SCHEDULED else _sentence(code, named),
+        why=str(_SCHEDULED) if kind is Outcome.SCHEDULED else _sentence(code, named),
         made=named if code == "twin" else b"",
     )
 
 
 def _sentence(code: str, named: bytes) -> str:
-    return _WHY[code].format(named.decode(errors="replace")[:_NAMES_SHOWN]) if code else ""
+    return str(_WHY[code]).format(named.decode(errors="replace")[:_NAMES_SHOWN]) if code else ""

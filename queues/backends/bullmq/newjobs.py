@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from queues.actions import NewJob
+from queues.actions import PRIORITY_MAX, NewJob
 from queues.errors import BadInput
 from queues.jsonload import Unreadable, load
 
-HIGHEST_PRIORITY = 2_097_152
 LAST_RUN_MS = 2**41  # in 2039: a later moment does not fit into the score of a delayed job
 LONGEST_ID = 1_000  # bytes
 LONG_NAMES = {
@@ -65,7 +64,7 @@ def checked(job: NewJob) -> Checked:
         opts=_stored(opts),
         timestamp=str(timestamp or ""),
         delay=delay,
-        priority=_whole(opts, "priority", HIGHEST_PRIORITY),
+        priority=_whole(opts, "priority", PRIORITY_MAX),
         lifo=bool(opts.get("lifo")),
         deduplication=deduplication,
         deduplication_ms=ttl,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
 from queues.actions import BATCH, Outcome, Result, Target
@@ -49,7 +50,7 @@ class Writer:
         lost on the way, the error is `Unsure`, with the results so far.
         """
         if len(targets) > BATCH:
-            raise LimitExceeded(f"at most {BATCH} at once")
+            raise LimitExceeded(_("This can be done to at most %(most)d jobs at once.") % {"most": BATCH})
         read, pace = read or result, self.pace(name)
         results: list[Result] = []
         at = 0
