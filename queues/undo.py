@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ from django.utils import timezone
 from queues.actions import Outcome, Result, Stored
 from queues.audit.clean import line
 from queues.backend import Actions
-from queues.errors import QueueError, Unsure
+from queues.errors import LimitExceeded, QueueError, Unsure
 from queues.models import AuditEntry, RemovedJob
 from queues.names import visible
 from queues.passing import in_passing
@@ -42,14 +42,21 @@ Settle = Callable[[Sequence[Result]], int]  # gives how many copies are confirme
 
 @contextmanager
 def kept_back(
-    entry: AuditEntry, queue: QueueRef, actions: Actions, ids: Sequence[bytes], state: State | None
+    entry: AuditEntry,
+    queue: QueueRef,
+    actions: Actions,
+    ids: Sequence[bytes],
+    state: State | None,
+    *,
+    below: bool = False,
 ) -> Iterator[Settle]:
     """Copies of jobs, made before what is within removes them; it calls what it is given with the results.
 
-    Copies of jobs that were not removed go again; when it breaks off, those of jobs whose end is not known stay. One
-    call for every 100 jobs. OperationalError while our database is busy: nothing is to be removed then.
+    With `below`, of all that hangs below them too, in whichever queue. Copies of jobs that were not removed go again;
+    when it breaks off, those of jobs whose end is not known stay. One call for every 100 jobs, and with `below` two or
+    more for each. OperationalError while our database is busy: nothing is to be removed then.
     """
-    rows = _copied(entry, queue, actions, ids, state)
+    rows = _rows(entry, queue, actions, ids, state, below=below and settings.MIRANTE_UNDO_HOURS > 0)
     try:
         yield lambda results: _settle(rows, results)
     except Unsure as error:
@@ -106,13 +113,37 @@ def unpack(raw: bytes) -> Stored:
     return Stored(dict(zip(pairs[::2], pairs[1::2], strict=True)), parts[2 * fields :])
 
 
+def _rows(
+    entry: AuditEntry, queue: QueueRef, actions: Actions, ids: Sequence[bytes], state: State | None, *, below: bool
+) -> dict[bytes, set[int]]:
+    """The rows written, by the id of the job with which they go. Each job is copied once, however many name it."""
+    at = {JobRef(queue, job): pk for job, pk in _copied(entry, queue, actions, ids, state).items()}
+    rows = {job.id: {pk} for job, pk in at.items()}
+    for job in ids if below else ():
+        tree = _tree(actions, JobRef(queue, job))
+        for other in {each.queue for each in tree}:
+            new = [each.id for each in tree if each.queue == other and each not in at]
+            at |= {JobRef(other, child): pk for child, pk in _copied(entry, other, actions, new, None).items()}
+        rows[job] = rows.get(job, set()) | {at[each] for each in tree if each in at}
+    return rows
+
+
+def _tree(actions: Actions, job: JobRef) -> Sequence[JobRef]:
+    """What goes with a job; nothing of a tree that is too large, as that stays."""
+    try:
+        return [each.job for each in actions.below(job)]
+    except LimitExceeded:
+        return []
+
+
 def _copied(
     entry: AuditEntry, queue: QueueRef, actions: Actions, ids: Sequence[bytes], state: State | None
 ) -> dict[bytes, int]:
     """The rows written, by the id of the job. Unconfirmed ones of an earlier try give way to them."""
     if not settings.MIRANTE_UNDO_HOURS:
         return {}
-    earlier = dict(RemovedJob.objects.filter(entry=entry, removed_at__isnull=True).values_list("job", "pk"))
+    unconfirmed = RemovedJob.objects.filter(entry=entry, queue=queue.slug, removed_at__isnull=True)
+    earlier = dict(unconfirmed.values_list("job", "pk"))
     room = _budget() // SHARE - _size(RemovedJob.objects.filter(entry=entry))
     rows: dict[bytes, int] = {}
     for at in range(0, len(ids), CHUNK):
@@ -140,7 +171,7 @@ def _row(entry: AuditEntry, job: JobRef, stored: Stored, state: State | None) ->
         queue=job.queue.slug,
         job=job.slug,
         name=line(visible(stored.fields.get(b"name", b"")[:1000]), 200),
-        state=state.value if state else "",
+        state=_state(stored, state),
         entry=entry,
         expires_at=timezone.now() + timedelta(hours=settings.MIRANTE_UNDO_HOURS),
         stored=packed,
@@ -148,14 +179,17 @@ def _row(entry: AuditEntry, job: JobRef, stored: Stored, state: State | None) ->
     )
 
 
-def _settle(rows: Mapping[bytes, int], results: Sequence[Result], *, others_stay: bool = False) -> int:
+def _state(stored: Stored, state: State | None) -> str:
+    """Where it was. Of one that went along nobody knows, but one that has a delay is delayed, and due later."""
+    if state is not None:
+        return state.value
+    return State.DELAYED.value if stored.fields.get(b"delay", b"0").lstrip(b"0").isdigit() else ""
+
+
+def _settle(rows: Mapping[bytes, set[int]], results: Sequence[Result], *, others_stay: bool = False) -> int:
     """Confirm or delete copies. While the database is busy they stay as they are: the jobs are gone all the same."""
-    gone = {rows[result.id] for result in results if result.outcome is Outcome.DONE and result.id in rows}
-    if others_stay:
-        answered = {result.id for result in results}
-        left = {pk for job, pk in rows.items() if job in answered} - gone
-    else:
-        left = set(rows.values()) - gone
+    gone = _of(rows, [result.id for result in results if result.outcome is Outcome.DONE])
+    left = _of(rows, [result.id for result in results] if others_stay else rows) - gone
     try:
         with transaction.atomic():
             if gone:
@@ -165,6 +199,10 @@ def _settle(rows: Mapping[bytes, int], results: Sequence[Result], *, others_stay
     except OperationalError as error:
         logger.warning("Copies of removed jobs stay unconfirmed: %s", error)
     return len(gone)
+
+
+def _of(rows: Mapping[bytes, set[int]], jobs: Iterable[bytes]) -> set[int]:
+    return {pk for job in jobs for pk in rows.get(job, ())}
 
 
 def _make_room() -> None:

@@ -51,14 +51,20 @@ class Kept:
 @require_safe
 @requires_right(Right.AUDIT)
 def removed(request: HttpRequest) -> HttpResponse:
-    """All copies that are kept, the last removed first; of one source and queue where the query string says so."""
+    """All copies that are kept, the last removed first; of one source, queue or action where the query string says so.
+
+    What one action removed may be in several queues.
+    """
     sources = [source.name for source in configured()]
     source = request.GET.get("source", "") if request.GET.get("source") in sources else ""
     queue = request.GET.get("queue", "").strip()[:2000]
-    before = request.GET.get("before", "")
+    before = _number(request.GET.get("before", ""))
+    action = _number(request.GET.get("action", ""))
     found = _kept(source, trail.slug_of(queue))
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
+    if action:
+        found = found.filter(entry=action)
+    if before:
+        found = found.filter(pk__lt=before)
     rows = list(found[: PAGE + 1])
     context = {
         "rows": [Kept(row) for row in rows[:PAGE]],
@@ -66,6 +72,8 @@ def removed(request: HttpRequest) -> HttpResponse:
         "sources": sources,
         "source": source,
         "queue": queue,
+        "action": action or "",
+        "action_address": reverse("audit-entry", args=[action]) if action else "",
         "hours": settings.MIRANTE_UNDO_HOURS,
         "megabytes": settings.MIRANTE_UNDO_MB,
     }
@@ -79,8 +87,13 @@ def restore(request: HttpRequest, pk: int) -> HttpResponse:
     copy = get_object_or_404(_kept(), pk=pk)
     asked = Asked(actor_of(request), key=request.POST.get("key", "")[:64], reason=request.POST.get("reason", "")[:500])
     entry = operations.restore(asked, copy)
-    back = f"{reverse('removed')}?{urlencode({'source': copy.source, 'queue': copy.queue, 'done': entry.pk})}"
-    return redirect(back)
+    action = _number(request.POST.get("action", ""))
+    where = {"action": action} if action else {"source": copy.source, "queue": copy.queue}
+    return redirect(f"{reverse('removed')}?{urlencode({**where, 'done': entry.pk})}")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _kept(source: str = "", queue: str = "") -> QuerySet[RemovedJob]:

@@ -129,6 +129,21 @@ def test_hostile_names_of_removed_jobs_are_text(operator: Client) -> None:
 
 def test_the_page_of_the_removal_and_that_of_the_queue_lead_here(operator: Client) -> None:
     entry = AuditEntry.objects.get(action="remove")
-    for path in (f"/audit/{entry.pk}/", "/queues/main/mail/?state=failed"):
-        links = [node.attrs["href"] for node in Page(operator.get(path)).all("href", tag="a")]
-        assert "/removed/?source=main&queue=mail" in links
+    its = f"/removed/?action={entry.pk}"
+    for path, address in (
+        (f"/audit/{entry.pk}/", its),
+        (f"/queues/main/mail/?state=failed&done={entry.pk}", its),
+        ("/queues/main/mail/?state=failed", "/removed/?source=main&queue=mail"),
+    ):
+        assert address in [node.attrs["href"] for node in Page(operator.get(path)).all("href", tag="a")]
+
+
+def test_what_one_action_removed_is_seen_by_itself_and_restored_one_after_the_other(operator: Client) -> None:
+    first, other = RemovedJob.objects.order_by("pk")
+    other.entry = AuditEntry.objects.create(action="remove", source="main", queue="shop")
+    other.save()
+    page = Page(operator.get(f"/removed/?action={first.entry_id}"))
+    assert page.rows("data-removed") == [str(first.pk)]
+    assert "Only what this action removed" in page.text
+    answer = operator.post(f"/removed/{first.pk}/restore/", {"key": "k", "action": str(first.entry_id)})
+    assert answer["Location"].startswith(f"/removed/?action={first.entry_id}&")

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
 from queues import audit, operations, outages, readonly, registry, retention, undo
-from queues.actions import NewJob, Outcome, Result, Stored, Target
+from queues.actions import Below, NewJob, Outcome, Result, Stored, Target
 from queues.audit import Actor, Asked, Status
 from queues.errors import NotFound, OutOfMemory, Unsure, WrongState
 from queues.models import AuditEntry, RemovedJob
 from queues.operations.copying import copy_of
 from queues.quantities import now_ms
-from queues.types import QueueRef, State
+from queues.types import JobRef, QueueRef, State
 from tests.node import Node
 from tests.queues.fakes import ScriptedActions
 from tests.valkey import Server
@@ -132,6 +132,39 @@ def test_with_undo_off_nothing_is_kept(acted: ScriptedActions, settings: Setting
     entry = remove(b"1")
     assert not RemovedJob.objects.exists()
     assert undo.can(entry) == 0
+
+
+def test_what_goes_along_with_a_job_is_kept_too(acted: ScriptedActions) -> None:
+    depot = QueueRef("main", b"bull", b"depot")
+    acted.jobs |= {b"1": job(1), b"c1": job(2), b"c2": job(3, delay=b"60000"), b"2": job(4), b"d": job(5)}
+    trees = {b"1": [JobRef(depot, b"c1"), JobRef(depot, b"c2")], b"2": [JobRef(depot, b"d")]}
+    acted.answers["below"] = lambda ref: [Below(each, ended=False, locked=False) for each in trees[ref.id]]
+    acted.answers["remove"] = [Result(b"1", Outcome.DONE, removed=2), Result(b"2", Outcome.LOCKED)]
+    entry = operations.remove(ANNA, SHOP, [Target(b"1"), Target(b"2")], state=State.FAILED, children=True)
+    assert {(copy.queue, copy.job): copy.state for copy in undo.kept(entry=entry)} == {
+        ("shop", "1"): "failed",
+        ("depot", "c1"): "",
+        ("depot", "c2"): "delayed",
+    }
+    assert not entry.note
+    assert RemovedJob.objects.count() == 3, "of what stayed no copy is kept"
+
+
+def test_a_child_that_was_picked_too_has_one_copy_and_goes_with_its_parent(acted: ScriptedActions) -> None:
+    acted.jobs |= {b"1": job(1), b"2": job(2)}
+    tree = {b"1": [Below(JobRef(SHOP, b"2"), ended=False, locked=False)], b"2": []}
+    acted.answers["below"] = lambda ref: tree[ref.id]
+    acted.answers["remove"] = [Result(b"1", Outcome.DONE, removed=1), Result(b"2", Outcome.GONE)]
+    operations.remove(ANNA, SHOP, [Target(b"1"), Target(b"2")], state=State.FAILED, children=True)
+    assert sorted(copy.job for copy in undo.kept(SHOP)) == ["1", "2"]
+
+
+def test_a_child_of_which_no_copy_fits_is_told(acted: ScriptedActions) -> None:
+    acted.jobs |= {b"1": job(1), b"2": job(2, noise(1_200_000))}
+    acted.answers["below"] = [Below(JobRef(SHOP, b"2"), ended=False, locked=False)]
+    acted.answers["remove"] = [Result(b"1", Outcome.DONE, removed=1)]
+    entry = operations.remove(ANNA, SHOP, [Target(b"1")], state=State.FAILED, children=True)
+    assert entry.note == "Of 1 removed job no copy is kept."
 
 
 def noise(size: int, seed: int = 1) -> bytes:
@@ -291,6 +324,40 @@ const w = worker(args.major, "shop", async (job) => { done[job.id] = [job.name, 
 await until(async () => Object.keys(done).length === args.count);
 return done;
 """
+
+
+TREE = """
+for (const name of ["shop", "depot"]) {
+  queue(args.major, name);
+  await until(async () => await redis.hget(`bull:${name}:meta`, "version"));
+}
+await flow(args.major).add({ name: "order", queueName: "shop", data: {}, opts: { jobId: "parent" },
+  children: [{ name: "pack", queueName: "depot", data: { box: 7 }, opts: { jobId: "child" } }] });
+"""
+PACK = """
+const done = [];
+const w = worker(args.major, "depot", async (job) => { done.push([job.id, job.data, job.parentKey ?? ""]); });
+await until(async () => done.length === 1);
+return done;
+"""
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("major", [5, 6])
+def test_a_child_in_another_queue_that_went_along_comes_back(
+    major: int, node: Node, server: Server, settings: Settings
+) -> None:
+    settings.MIRANTE_SOURCES = (server.config(),)
+    registry.forget()
+    readonly.forget()
+    node.run(TREE, url=server.url, major=major)
+    state = State.WAITING_CHILDREN
+    entry = operations.remove(ANNA, SHOP, [Target(b"parent")], state=state, children=True)
+    assert entry.outcomes == {"done": 1, "removed": 1}
+    child = undo.kept(entry=entry).get(queue="depot")
+    assert audit.made(operations.restore(ANNA, child)) == "child"
+    assert node.run(PACK, url=server.url, major=major) == [["child", {"box": 7}, ""]]
+    registry.forget()
 
 
 @pytest.mark.node
