@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from queues import undo
 from queues.actions import Action, Outcome, Result, Step, Target
+from queues.audit.tally import REMOVED
 from queues.audit.types import Status
 from queues.bulk import facts, verbs
 from queues.bulk.packing import pack, unpack
@@ -101,14 +102,16 @@ class Acting:
         run, bulk = self.run, self.run.bulk
         state = State(bulk.state) if bulk.state else None
         ids = [target.id for target in targets]
-        with undo.kept_back(run.entry, run.queue, run.actions, ids, state) as settle:
+        children = bool(bulk.parameters.get("children", False))
+        with undo.kept_back(run.entry, run.queue, run.actions, ids, state, below=children) as settle:
             results = verbs.act(run.actions, run.queue, run.action, bulk, targets)
             settle(results)
         return results
 
     def _finish(self) -> None:
         if self.run.action is Action.REMOVE and settings.MIRANTE_UNDO_HOURS:
-            gone = self.run.tally.outcomes.get(Outcome.DONE, 0)
+            counted = self.run.tally.outcomes
+            gone = counted.get(Outcome.DONE, 0) + counted.get(REMOVED, 0)
             self.run.facts[facts.UNKEPT] = max(0, gone - RemovedJob.objects.filter(entry=self.run.entry).count())
         self.run.finish(Status.DONE)
 
