@@ -10,7 +10,7 @@ from hashlib import sha1
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from dashboard import words
+from dashboard import kin, words
 from queues import masking, payload, stack
 from queues.events import Event
 from queues.options import in_words
@@ -153,7 +153,13 @@ class JobView:
         if self.row.damaged:
             fields = ", ".join(self.row.damaged)
             notes.append(_("Fields that are not what BullMQ writes: %(fields)s.") % {"fields": fields})
+        if in_vain := kin.waits_in_vain(self.job):
+            notes.append(in_vain)
         return notes
+
+    @cached_property
+    def parent_left(self) -> kin.ParentLeft | None:
+        return kin.parent_left(self.job)
 
     @cached_property
     def version(self) -> str:

@@ -74,7 +74,7 @@ def _in_batches(by_entry: Mapping[int, Before], jobs: set[str]) -> Mapping[str, 
     begun = BulkBatch.objects.filter(bulk__entry__in=by_entry, begun=True).order_by("-bulk__entry", "-number")
     found: dict[str, tuple[int, Before]] = {}
     for pk, packed in begun.values_list("bulk__entry", "targets")[:BATCHES]:
-        for job in {encode_part(target.id, colon=True) for target in unpack(packed)} & jobs:
+        for job in {encode_part(target.id, colon=True) for target in unpack(bytes(packed))} & jobs:
             found.setdefault(job, (pk, by_entry[pk]))
         if len(found) == len(jobs):
             break

@@ -8,6 +8,7 @@ from django.test import Client
 
 from queues.registry import SourceConfig
 from tests.dashboard.asking import act, form_of, said
+from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
 from tests.node import Node
 from tests.valkey import Server
@@ -41,6 +42,16 @@ if (args.fails) {
   await until(async () => (await queue(args.major, "orders").getFailedCount()) === 1);
   await p.close();
 }
+"""
+COMPLETES = """
+const w = worker(args.major, "mail", async () => 1);
+await until(async () => (await queue(args.major, "mail").getCompletedCount()) === 1);
+await w.close();
+"""
+PARENT_COMPLETES = """
+const w = worker(args.major, "orders", async () => 1);
+await until(async () => (await queue(args.major, "orders").getCompletedCount()) === 1);
+await w.close();
 """
 TWIN = """
 const q = queue(args.major, "mail");
@@ -111,6 +122,48 @@ def test_retrying_a_child_whose_parent_failed_says_that_it_stays_failed(
     answer = operator.get("/queues/main/mail/jobs/c1/ask/retry/")
     assert "Its parent orders:p has failed and stays so" in said(answer)
     assert 'href="/queues/main/orders/jobs/p/"' in answer.content.decode()
+
+
+def test_ac_06_after_a_child_was_retried_its_failed_parent_is_offered_next(
+    operator: Client, node: Node, valkey: redis.Redis, valkey_server: Server, major: int
+) -> None:
+    node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=True)
+    assert not Page(operator.get("/queues/main/mail/jobs/c1/")).all("data-parent-left")
+    answer = act(operator, "/queues/main/mail/jobs/c1/ask/retry/")
+    page = Page(operator.get(answer["Location"]))
+    assert "Its parent has failed: retry it after this job has completed." in page.all("data-outcome")[0].text
+    assert "retry the parent once this job has completed" in page.all("data-parent-left")[0].text
+    node.run(COMPLETES, url=valkey_server.url, major=major)
+    page = Page(operator.get("/queues/main/mail/jobs/c1/"))
+    assert "retry the parent now" in page.all("data-parent-left")[0].text
+    (link,) = page.all("data-retry-parent")
+    assert act(operator, link.attrs["href"]).status_code == 302
+    assert not Page(operator.get("/queues/main/mail/jobs/c1/")).all("data-parent-left")
+    node.run(PARENT_COMPLETES, url=valkey_server.url, major=major)
+    assert valkey.zscore("bull:orders:completed", "p")
+
+
+def test_ac_06_a_viewer_sees_the_failed_parent_and_no_button(
+    source: SourceConfig, node: Node, valkey_server: Server, major: int
+) -> None:
+    node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=True)
+    act(as_role("operator"), "/queues/main/mail/jobs/c1/ask/retry/")
+    page = Page(as_role("viewer").get("/queues/main/mail/jobs/c1/"))
+    assert page.all("data-parent-left")
+    assert not page.all("data-retry-parent")
+
+
+def test_ac_06_a_parent_that_waits_in_vain_says_for_which_children(
+    operator: Client, node: Node, valkey: redis.Redis, valkey_server: Server, major: int
+) -> None:
+    node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=False)
+    said_so = "It waits for 1 children, of which 1 has failed: it does not go on before these are retried or removed."
+    parent = "/queues/main/orders/jobs/p/"
+    assert said_so in Page(operator.get(parent)).text
+    act(operator, "/queues/main/mail/jobs/c1/ask/retry/")
+    assert "it does not go on" not in Page(operator.get(parent)).text
+    valkey.delete("bull:mail:c1")
+    assert "of which 1 is gone" in Page(operator.get(parent)).text
 
 
 def test_a_newer_job_with_the_same_deduplication_id_is_named_and_nothing_is_doubled_unasked(
