@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -30,7 +30,8 @@ class Ask:
 
     `act` is where the form goes, `back` where somebody goes who does not want it. `hidden` are further fields of the
     form as name and value. With `error` nothing was done, and why. Where `off` says why it cannot be done there is no
-    button. `form` None: nothing to send.
+    button. `form` None: nothing to send. `says` is what must be known, in one or two sentences; `more` and `more_facts`
+    are folded below it.
     """
 
     title: str
@@ -40,10 +41,13 @@ class Ask:
     form: ActionForm | None
     facts: Sequence[tuple[str, object]] = ()
     says: Sequence[str] = ()
+    more: Sequence[str] = ()
+    more_facts: Sequence[tuple[str, object]] = ()
     warnings: Sequence[str] = ()
     items: Sequence[object] = ()  # a list under the sentences: job ids, children
     danger: bool = False
     hidden: Sequence[tuple[str, str]] = ()
     error: str = ""
     off: str = ""
-    links: Sequence[tuple[str, str]] = field(default=())  # what helps instead: address and words
+    links: Sequence[tuple[str, str]] = ()  # other pages that help: address and words
+    instead: tuple[str, str] | None = None  # the question that has to be answered first: address and words

@@ -35,8 +35,8 @@ JOB_BARS: Mapping[State | None, tuple[Sequence[Action], Sequence[Action]]] = {
     None: ((Action.DUPLICATE, Action.REMOVE), (Action.LOG,)),
 }
 MENU = (
-    *(Action.CONCURRENCY, Action.RATE_LIMIT, Action.RELEASE_LIMIT, Action.TRIM_EVENTS),
-    *(Action.RELEASE_DEDUPLICATION, Action.CLEAN, Action.DRAIN, Action.OBLITERATE),
+    *(Action.RELEASE_LIMIT, Action.CONCURRENCY, Action.RATE_LIMIT, Action.RELEASE_DEDUPLICATION),
+    *(Action.CLEAN, Action.DRAIN, Action.TRIM_EVENTS, Action.OBLITERATE),
 )
 
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.actions import keeping
 from dashboard.actions.ask import named, say
 from dashboard.actions.subject import Below, JobSubject
 from dashboard.templatetags.mirante import moment
@@ -72,18 +73,18 @@ def _retry(about: JobSubject) -> Sequence[str]:
 def _goes_to_line(about: JobSubject) -> str:
     priority = about.job.row.priority
     if priority:
-        said = _("It goes back to where jobs wait, with the priority {priority} that it had.")
+        said = _("It goes back in line, with its priority {priority}.")
         return say(said, priority=number(priority))
-    return _("It goes back to where jobs wait, without a priority, as it had none.")
+    return _("It goes back in line.")
 
 
 def _ran(about: JobSubject) -> str:
     if about.state is State.COMPLETED:
-        return _("It had completed: all that it did, it does once more. Its return value is forgotten.")
+        return _("It has completed: everything it did is done once more, and its return value is forgotten.")
     made = about.job.row.attempts_made
     if not made:
         return ""
-    said = ngettext("So far it was attempted {n} time.", "So far it was attempted {n} times.", made)
+    said = ngettext("It was attempted {n} time so far.", "It was attempted {n} times so far.", made)
     return say(said, n=number(made))
 
 
@@ -120,31 +121,33 @@ def _twin(about: JobSubject) -> str:
 
 def _promote(about: JobSubject) -> Sequence[str]:
     due = about.job.row.run_at_ms
-    said = _("It was to run at {at}; now it runs as soon as a worker is free.")
+    said = _("It was due at {at}; now it runs as soon as a worker is free.")
     return (say(said, at=moment(due)) if due is not None else "", _goes_to_line(about))
 
 
 def _delay(about: JobSubject) -> Sequence[str]:
     due = about.job.row.run_at_ms
-    return (say(_("Now it is to run at {at}."), at=moment(due)),) if due is not None else ()
+    return (say(_("It is due at {at} now."), at=moment(due)),) if due is not None else ()
 
 
 def _priority(about: JobSubject) -> Sequence[str]:
     priority = about.job.row.priority
-    return (say(_("Now it has the priority {n}."), n=number(priority)) if priority else _("Now it has none."),)
+    return (say(_("Its priority is {n} now."), n=number(priority)) if priority else _("It has none now."),)
 
 
 def _remove(about: JobSubject) -> Sequence[str]:
     family = about.family
     count = len(family.found)
+    gone = _("Its data, its result and its log go with it.")
     if not count:
-        return (_("Its data, its result and its log go with it."), _parent_after_removal(about))
+        return (gone, keeping.kept(), _parent_after_removal(about))
     other = len({each.ref.queue for each in family.found} - {about.ref.queue})
     said = ngettext("{n} job hangs below it:", "{n} jobs hang below it:", count)
     if family.more:
         said = _("More than {n} jobs hang below it, the first of them:")
     return (
-        _("Its data, its result and its log go with it."),
+        gone,
+        keeping.kept(),
         _parent_after_removal(about),
         _elsewhere(other),
         say(said, n=number(count)),
@@ -168,7 +171,8 @@ def _parent_after_removal(about: JobSubject) -> str:
 
 def _remove_warns(about: JobSubject) -> Sequence[str]:
     said = _("A worker holds {job}: with that, nothing is removed at all. Wait until it has ended.")
-    held: list[str] = [say(said, job=_job(each.ref, about)) for each in about.family.locked[:5]]
+    held: list[str] = [keeping.none_kept()]
+    held += [say(said, job=_job(each.ref, about)) for each in about.family.locked[:5]]
     if about.state is State.WAITING_CHILDREN:
         held.append(_("It waits for its children: without removing them too, it stays."))
     return held
@@ -189,21 +193,21 @@ def _remove_children(about: JobSubject) -> Sequence[str]:
 def _fail(about: JobSubject) -> Sequence[str]:
     return (
         _("No worker holds its lock. It goes to the failed ones as if this had been its last attempt."),
-        _("Should its worker still run it unseen, that goes on and its result is lost."),
+        _("If its worker still runs it unseen, that goes on and its result is lost."),
         _("Its parent hears of it as of any failure.") if about.job.family.parent else "",
     )
 
 
 def _requeue(about: JobSubject) -> Sequence[str]:
     return (
-        _("No worker holds its lock. It goes back to where jobs wait, and the next free worker takes it."),
-        _("Should its worker still run it unseen, it is done twice."),
+        _("No worker holds its lock. It goes back in line, and the next free worker takes it."),
+        _("If its worker still runs it unseen, it is done twice."),
     )
 
 
 def _edit(about: JobSubject) -> Sequence[str]:
     if about.state in (State.COMPLETED, State.FAILED):
-        return (_("It has ended: the new data counts only once it is retried."),)
+        return (_("It has ended: the new data counts only if it is retried."),)
     return (_("The worker that takes it finds the new data."),)
 
 

@@ -86,8 +86,8 @@ def locked(lock_ms: int) -> str:
 
 def _wrong_state(state: State | None) -> str:
     if state is None:
-        return _("It is in no list by now.")
-    return _("Its state by now: %(state)s. That is none in which this can be done.") % {"state": STATE_WORDS[state]}
+        return _("It is in no list any more.")
+    return _("Its state is %(state)s now, and this cannot be done in that state.") % {"state": STATE_WORDS[state]}
 
 
 def _scheduled(job: Job) -> str:

@@ -28,6 +28,13 @@ def warnings(action: Action, about: QueueSubject) -> Sequence[str]:
     return [said for said in _WARNS.get(action, _nothing)(about) if said]
 
 
+def off(action: Action, about: QueueSubject) -> str:
+    """Why it cannot be done to the queue as it is now; "" when it can."""
+    if action is Action.OBLITERATE and not about.info.counts.paused:
+        return _("The queue is not paused. Pause it first, so that no worker takes a job meanwhile.")
+    return ""
+
+
 def facts(action: Action, about: QueueSubject) -> Sequence[tuple[str, object]]:
     """The depths that an action is about, as they are now."""
     states = _DEPTHS.get(action, ())
@@ -58,15 +65,15 @@ def _pause(about: QueueSubject) -> Sequence[str]:
         if active == 0
         else say(
             ngettext(
-                "{n} job that is being worked on goes on to its end.",
-                "{n} jobs that are being worked on go on to their end.",
+                "{n} job is being worked on and will finish.",
+                "{n} jobs are being worked on and will finish.",
                 active or 2,
             ),
             n=number(active),
         )
     )
     return (
-        _("No worker takes a further job until the queue is resumed. Jobs can still be added."),
+        _("Workers take no more jobs until the queue is resumed. Jobs can still be added."),
         held,
         _waits(about),
     )
@@ -88,7 +95,7 @@ def _add_warns(about: QueueSubject) -> Sequence[str]:
 def _concurrency(about: QueueSubject) -> Sequence[str]:
     most = about.info.counts.concurrency
     now = say(_("Now: at most {n} at once."), n=number(most)) if most else _("Now: no limit.")
-    return (now, _("It holds from the next job on; what is being worked on goes on."))
+    return (now, _("It holds from the next job on; jobs being worked on will finish."))
 
 
 def _rate(about: QueueSubject) -> Sequence[str]:
@@ -116,8 +123,8 @@ def _deduplication(about: QueueSubject) -> Sequence[str]:
 
 def _drain(about: QueueSubject) -> Sequence[str]:
     return (
-        _("All jobs that wait are removed, with their data and logs. What is being worked on goes on."),
-        _("What is added after you confirm stays. It runs in the background, step by step, and can be stopped."),
+        _("All waiting jobs are removed, with their data and logs. Jobs being worked on will finish."),
+        _("Jobs added after you confirm stay. It runs in the background and can be stopped."),
     )
 
 
@@ -135,28 +142,27 @@ def _clean(about: QueueSubject) -> Sequence[str]:
     schedules = about.info.schedulers
     said = ngettext("The next run of {n} schedule stays.", "The next runs of {n} schedules stay.", schedules)
     return (
-        _("First you are shown what it is about; nothing is removed before you have seen that."),
+        _("You are shown what would go first: nothing is removed yet."),
         say(said, n=number(schedules)) if schedules else "",
     )
 
 
 def _obliterate(about: QueueSubject) -> Sequence[str]:
     return (
-        _("Every job in every state goes, with its data and logs; so do schedules, events, metrics and limits."),
-        _("Whoever still adds jobs makes the queue anew."),
+        _("Every job in every state goes, with its data and logs, and so do schedules, events, metrics and limits."),
+        _("If something still adds jobs, the queue comes back with them."),
     )
 
 
 def _obliterate_warns(about: QueueSubject) -> Sequence[str]:
-    active, counts = about.info.counts[State.ACTIVE] or 0, about.info.counts
+    active = about.info.counts[State.ACTIVE] or 0
     held = ngettext(
-        "{n} job is being worked on: without force, nothing is removed.",
-        "{n} jobs are being worked on: without force, nothing is removed.",
+        "{n} job is being worked on: nothing is removed unless you tick the box below.",
+        "{n} jobs are being worked on: nothing is removed unless you tick the box below.",
         active,
     )
     return (
         *_undoable(about),
-        "" if counts.paused else _("The queue is not paused: pause it first, or nothing is removed."),
         say(held, n=number(active)) if active else "",
     )
 
@@ -166,7 +172,7 @@ def _trim(about: QueueSubject) -> Sequence[str]:
     said = ngettext("The queue keeps {n} event now.", "The queue keeps {n} events now.", length)
     return (
         say(said, n=number(length)),
-        _("The oldest go. Listeners that have not read them yet will never do so; jobs are not changed."),
+        _("The oldest go: listeners that have not read them yet never will. Jobs are not changed."),
     )
 
 

@@ -36,14 +36,16 @@ LABELS: Mapping[Action, Promise] = {
     Action.FAIL: _("Fail orphans"),
 }
 DANGEROUS = frozenset({Action.REMOVE, Action.FAIL})
+COUNTED = frozenset({Action.RETRY, Action.PROMOTE, Action.REMOVE})
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A button. `off` says why it cannot be done."""
+    """A button. `counted`: the number of jobs reads well behind its label. `off` says why it cannot be done."""
 
     action: Action
     label: str
+    counted: bool
     ask: str
     danger: bool
     off: str
@@ -87,6 +89,7 @@ def verbs(user: AbstractBaseUser | AnonymousUser, ref: QueueRef, state: State | 
         Verb(
             action,
             str(label(action, state)),
+            action in COUNTED and not (action is Action.RETRY and state is State.COMPLETED),
             reverse("ask-bulk", args=[ref.source, ref.slug, action.value]),
             action in DANGEROUS,
             off(user, can, action),

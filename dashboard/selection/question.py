@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import F, Sum
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
+from dashboard.actions import keeping
 from dashboard.actions.ask import Ask, named
 from dashboard.actions.forms import ActionForm
-from dashboard.selection.bar import DANGEROUS, label
+from dashboard.selection.bar import DANGEROUS
 from dashboard.selection.picked import Picked
 from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS
@@ -27,6 +31,26 @@ TYPED_ABOVE = 1_000  # jobs of one removal that asks for the queue's name
 RECENT = 5  # actions by which the pace is estimated
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The question, and the button that does it. `jobs` stands for which of them, or how many."""
+
+    title: Promise
+    verb: Promise
+
+
+WORDS: Mapping[Action, Words] = {
+    Action.RETRY: Words(_("Retry {jobs}?"), _("Retry %(jobs)s")),
+    Action.PROMOTE: Words(_("Promote {jobs}?"), _("Promote %(jobs)s")),
+    Action.DELAY: Words(_("Change the time of {jobs}?"), _("Change the time of %(jobs)s")),
+    Action.PRIORITY: Words(_("Change the priority of {jobs}?"), _("Change the priority of %(jobs)s")),
+    Action.REMOVE: Words(_("Remove {jobs}?"), _("Remove %(jobs)s")),
+    Action.REQUEUE: Words(_("Requeue the orphans among {jobs}?"), _("Requeue the orphans of %(jobs)s")),
+    Action.FAIL: Words(_("Fail the orphans among {jobs}?"), _("Fail the orphans of %(jobs)s")),
+}
+RUN_AGAIN = Words(_("Run {jobs} again?"), _("Run %(jobs)s again"))
+
+
 def question(
     action: Action, picked: Picked, counts: Counts, form: ActionForm, *, act: str, back: str, off: str = ""
 ) -> Ask:
@@ -38,8 +62,9 @@ def question(
         act=act,
         back=back,
         form=None if picked.empty else form,
-        facts=_facts(picked, now),
-        says=[*_frozen(picked), *_consequences(action, picked), *_duration(action, picked, now)],
+        says=_says(action, picked, now),
+        more=_more(action, picked),
+        more_facts=_facts(picked, now),
         warnings=_warnings(action, picked),
         danger=action in DANGEROUS,
         hidden=[*picked.hidden(), ("next", back)],
@@ -66,39 +91,37 @@ def number_of(picked: Picked, now: int | None) -> int | None:
 def _title(action: Action, picked: Picked, now: int | None) -> SafeString:
     """Retry 50 of 8,412 failed jobs of payments on prod?"""
     parts = {
-        "verb": label(action, picked.state),
         "n": number(number_of(picked, now)),
         "of": number(now),
-        "state": _state(picked),
+        "state": str(STATE_WORDS[picked.state]).lower() if picked.state else "",
         "queue": named(picked.queue.label),
         "source": named(picked.queue.source),
         "name": named(picked.name),
     }
+    return format_html(str(_asked(action, picked).title), jobs=format_html(_which(picked, now), **parts))
+
+
+def _which(picked: Picked, now: int | None) -> str:
+    """Which jobs, within a title."""
     if picked.targets is None:
         if picked.name:
-            return format_html(
-                gettext("{verb}: all {state} jobs of {queue} on {source} whose name holds {name}?"), **parts
-            )
-        return format_html(gettext("{verb}: all {n} {state} jobs of {queue} on {source}?"), **parts)
+            return gettext("all {state} jobs of {queue} on {source} whose name holds {name}")
+        return gettext("all {n} {state} jobs of {queue} on {source}")
     if now is None:
-        one, many = (
-            gettext("{verb}: {n} job of {queue} on {source}?"),
-            gettext("{verb}: {n} jobs of {queue} on {source}?"),
-        )
-        return format_html(one if len(picked.targets) == 1 else many, **parts)
-    return format_html(gettext("{verb}: {n} of {of} {state} jobs of {queue} on {source}?"), **parts)
+        return ngettext("{n} job of {queue} on {source}", "{n} jobs of {queue} on {source}", len(picked.targets))
+    return gettext("{n} of {of} {state} jobs of {queue} on {source}")
 
 
-def _state(picked: Picked) -> str:
-    return str(STATE_WORDS[picked.state]).lower() if picked.state else gettext("ended")
+def _asked(action: Action, picked: Picked) -> Words:
+    return RUN_AGAIN if action is Action.RETRY and picked.state is State.COMPLETED else WORDS[action]
 
 
 def _verb(action: Action, picked: Picked, now: int | None) -> str:
-    word, meant = label(action, picked.state), number_of(picked, now)
+    meant = number_of(picked, now)
     if meant is None:
-        return gettext("%(verb)s: all that match") % {"verb": word}
-    text = ngettext("%(verb)s: %(n)s job", "%(verb)s: %(n)s jobs", meant)
-    return text % {"verb": word, "n": number(meant)}
+        return str(_asked(action, picked).verb) % {"jobs": gettext("all that match")}
+    jobs = ngettext("%(n)s job", "%(n)s jobs", meant) % {"n": number(meant)}
+    return str(_asked(action, picked).verb) % {"jobs": jobs}
 
 
 def _facts(picked: Picked, now: int | None) -> Sequence[tuple[str, object]]:
@@ -109,57 +132,61 @@ def _facts(picked: Picked, now: int | None) -> Sequence[tuple[str, object]]:
     if picked.state:
         facts.append((gettext("In this state now"), number(now)))
         if picked.expected is not None and picked.expected != now:
-            facts.append((gettext("When the list was read"), number(picked.expected)))
-    facts.append((gettext("Frozen at"), moment(picked.until_ms)))
+            facts.append((gettext("When you looked"), number(picked.expected)))
+    facts.append((gettext("As of"), moment(picked.until_ms)))
     return facts
 
 
-def _frozen(picked: Picked) -> Sequence[str]:
-    if picked.targets is None:
-        text = gettext("It is about the jobs that were in this state at {moment} and still are; no later ones.")
-        return [format_html(text, moment=moment(picked.until_ms))]
-    return [gettext("A job that has left its state since the list was read, or came back to it, is left and named.")]
-
-
-def _consequences(action: Action, picked: Picked) -> Sequence[str]:
+def _says(action: Action, picked: Picked, now: int | None) -> Sequence[str]:
+    """What must be known; at most two short ones besides how long it may take."""
     said = {
         Action.RETRY: [
-            gettext("They go back to where jobs wait, each by its priority, and workers take them at once."),
-            gettext("Whatever their work did outside of the queue may be done once more."),
-            gettext("One whose deduplication id another job holds by now is left and named."),
+            gettext("They go back in line, each with its priority, and workers take them at once."),
+            gettext("What they did outside the queue may happen a second time."),
         ],
-        Action.PROMOTE: [gettext("They wait at once, each by its priority. Next runs of schedules stay as they are.")],
-        Action.DELAY: [gettext("All of them get the same moment. Next runs of schedules stay as they are.")],
+        Action.PROMOTE: [gettext("They go in line at once, each with its priority.")],
+        Action.DELAY: [gettext("All of them get the same time.")],
         Action.PRIORITY: [gettext("All of them get the same priority.")],
-        Action.REMOVE: _removal(picked),
-        Action.REQUEUE: [
-            gettext("Only jobs that no worker holds any more go back to where they wait. Those that are held stay.")
-        ],
-        Action.FAIL: [
-            gettext("Only jobs that no worker holds any more fail, for good, as if their last attempt had failed."),
-        ],
+        Action.REMOVE: [gettext("Their data, results, errors and logs go with them."), keeping.kept_of_many()],
+        Action.REQUEUE: [gettext("Only jobs that no worker holds any more go back in line.")],
+        Action.FAIL: [gettext("Only jobs that no worker holds any more fail, as if it had been their last attempt.")],
     }
-    return said.get(action, [])
+    return [each for each in (*said.get(action, []), *_duration(action, picked, now)) if each]
+
+
+def _more(action: Action, picked: Picked) -> Sequence[str]:
+    """What else comes of it, folded."""
+    runs = gettext("The next runs of schedules stay as they are.")
+    held = gettext("Jobs that a worker holds are skipped.")
+    said = {
+        Action.RETRY: [gettext("Jobs whose deduplication id another job holds by now are skipped too.")],
+        Action.PROMOTE: [runs],
+        Action.DELAY: [runs],
+        Action.REMOVE: [held, *_removal(picked)],
+    }
+    return [_frozen(picked), *said.get(action, [])]
+
+
+def _frozen(picked: Picked) -> str:
+    if picked.targets is None:
+        text = gettext("Only jobs that were in this state at {moment} and still are; none that come later.")
+        return format_html(text, moment=moment(picked.until_ms))
+    return gettext("Jobs that changed since you looked are skipped, and listed afterwards.")
 
 
 def _removal(picked: Picked) -> Sequence[str]:
-    said = [gettext("Their data, results, errors and logs go. Jobs that a worker holds stay.")]
+    said = []
     if picked.state in (None, State.COMPLETED, State.FAILED):
-        said.append(gettext("Whoever waits for their results, or looks for them by their ids, finds nothing any more."))
-    hours, megabytes = settings.MIRANTE_UNDO_HOURS, settings.MIRANTE_UNDO_MB
-    if hours and megabytes:
-        text = ngettext(
-            "Copies are kept for %(n)s hour, up to %(size)s MB of one action: these can be restored, as new jobs.",
-            "Copies are kept for %(n)s hours, up to %(size)s MB of one action: these can be restored, as new jobs.",
-            hours,
-        )
-        said.append(text % {"n": number(hours), "size": number(max(1, megabytes // 4))})
+        said.append(gettext("Whoever waits for their results, or looks for their ids, no longer finds them."))
+    if keeping.kept_of_many():
+        text = gettext("Copies take up to %(size)s MB for one action; jobs beyond that cannot be restored.")
+        said.append(text % {"size": number(max(1, settings.MIRANTE_UNDO_MB // 4))})
     return said
 
 
 def _warnings(action: Action, picked: Picked) -> Sequence[str]:
-    if action is Action.REMOVE and not (settings.MIRANTE_UNDO_HOURS and settings.MIRANTE_UNDO_MB):
-        return [gettext("This cannot be undone: no copies of removed jobs are kept here.")]
+    if action is Action.REMOVE and (warning := keeping.none_kept()):
+        return [warning]
     if action is Action.RETRY and picked.state is State.COMPLETED:
         return [gettext("These jobs have done their work. It will be done again.")]
     return []
@@ -170,7 +197,7 @@ def _duration(action: Action, picked: Picked, now: int | None) -> Sequence[str]:
     meant = number_of(picked, now)
     if picked.targets is not None and len(picked.targets) <= operations.INLINE:
         return []
-    after = gettext("It runs in the background and can be stopped; closing the page stops nothing.")
+    after = gettext("It runs in the background and can be stopped.")
     pace = _pace(action, picked.queue.source)
     if meant is None or pace is None:
         return [after]

@@ -3,7 +3,13 @@
 const dialog = document.getElementById("ask-dialog");
 let opener = null;
 
-const first = () => dialog.querySelector(".err, form input:not([type=hidden]):not([type=radio]):not([type=checkbox]), form select, form textarea, form button, a.btn");
+// Where the focus goes: to what is wrong, or to what has to be filled in. Where nothing has, to the button that acts;
+// before something dangerous to the one that closes, so that Enter alone never does it.
+const FIELDS = ":is(input:not([type=hidden], [type=radio], [type=checkbox], [name=reason]), select, textarea)";
+const first = () => {
+  const field = dialog.querySelector(`.err, form > ${FIELDS}, form > :not(details) ${FIELDS}`);
+  return field ?? dialog.querySelector(".btn.pri") ?? dialog.querySelector("[data-closes], button");
+};
 
 // What came is no question (an outage, a lost right): it can be closed like one.
 const closable = () => {
@@ -37,8 +43,11 @@ document.addEventListener("htmx:afterSwap", (event) => {
   closable();
   local();
   if (!dialog.open) dialog.showModal();
-  first()?.focus();
+  dialog.scrollTop = 0;
+  first()?.focus({ preventScroll: true });
 });
+// A key that is still held from opening the question does not answer it.
+dialog?.addEventListener("keydown", (event) => { if (event.repeat && event.key === "Enter") event.preventDefault(); });
 dialog?.addEventListener("close", () => {
   dialog.replaceChildren();
   if (opener?.isConnected) (opener.closest("details")?.querySelector("summary") ?? opener).focus();

@@ -41,7 +41,7 @@ def test_a_button_opens_its_question_in_the_dialog_and_sending_it_tells_what_cam
     page.goto(FAILED.format(failed))
     page.get_by_role("link", name="Retry…").click()
     expect(dialog(page)).to_be_visible()
-    expect(dialog(page).locator("[name=reason]")).to_be_focused()
+    expect(dialog(page).get_by_role("button", name="Retry the job")).to_be_focused()
     dialog(page).locator("[name=reason]").fill("gateway is back")
     page.keyboard.press("Enter")
     expect(page.locator("[data-outcome]")).to_contain_text(f"Retried job {failed}")
@@ -49,6 +49,18 @@ def test_a_button_opens_its_question_in_the_dialog_and_sending_it_tells_what_cam
     assert AuditEntry.objects.get().reason == "gateway is back"
     page.reload()
     expect(page.locator("[data-outcome]")).to_have_count(0)
+
+
+def test_enter_alone_removes_nothing(page: Page, sign_in: SignIn, failed: str, valkey: redis.Redis) -> None:
+    sign_in("operator")
+    page.goto(FAILED.format(failed))
+    page.locator("[data-action=remove]").focus()
+    page.keyboard.press("Enter")
+    expect(dialog(page).get_by_role("link", name="Cancel")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(dialog(page)).to_be_hidden()
+    assert valkey.exists(f"bull:mail:{failed}")
+    assert not AuditEntry.objects.exists()
 
 
 @pytest.mark.parametrize("way", ["Escape", "Cancel"])
@@ -181,4 +193,4 @@ def test_the_bar_follows_the_state_that_the_page_shows(
     page.evaluate("document.querySelector('#job-state .st').className = 'st s-completed'")
     expect(page.get_by_role("link", name="Run again…")).to_be_visible()
     page.get_by_role("link", name="Run again…").click()
-    expect(dialog(page)).to_contain_text("It had completed")
+    expect(dialog(page)).to_contain_text("It has completed")

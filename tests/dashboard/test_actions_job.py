@@ -104,7 +104,7 @@ def test_a_source_that_is_read_only_offers_nothing_and_refuses_the_form(
 def test_retrying_says_what_it_does_and_tells_what_came_of_it(operator: Client, valkey: redis.Redis) -> None:
     asked = said(operator.get(ASK.format(7, "retry")))
     assert "Retry job 7 of mail on main?" in asked
-    assert "without a priority" in asked
+    assert "It goes back in line." in asked
     assert "No worker is connected to this queue" in asked
     answer = act(operator, ASK.format(7, "retry"), reason="gateway is back")
     entry = AuditEntry.objects.get()
@@ -156,7 +156,7 @@ def test_a_job_that_has_moved_on_is_left_alone_and_the_answer_says_where_it_is(
     assert answer.status_code == 409
     assert valkey.exists("bull:mail:7")
     assert operator.get(ASK.format(7, "promote")).status_code == 409
-    assert "Its state by now: Completed" in said(operator.get(ASK.format(7, "promote")))
+    assert "Its state is Completed now" in said(operator.get(ASK.format(7, "promote")))
 
 
 def test_a_time_in_the_past_is_refused_and_what_was_typed_stays(operator: Client, valkey: redis.Redis) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 QUEUE = "/queues/main/mail/"
 ASK = "/queues/main/mail/ask/{}/"
-ADMINS = ["concurrency", "rate-limit", "trim-events", "clean", "drain", "obliterate"]
+ADMINS = ["concurrency", "rate-limit", "clean", "drain", "trim-events", "obliterate"]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def offered(client: Client) -> list[str]:
 
 def test_a_queue_offers_what_a_role_may_do_and_says_why_the_rest_is_off(operator: Client, admin: Client) -> None:
     assert offered(operator) == ["pause", "add", "promote", "retry", "release-deduplication"]
-    assert offered(admin) == ["pause", "add", "promote", "retry", *ADMINS[:3], "release-deduplication", *ADMINS[3:]]
+    assert offered(admin) == ["pause", "add", "promote", "retry", *ADMINS[:2], "release-deduplication", *ADMINS[2:]]
     page = Page(operator.get(QUEUE))
     assert "Drain… It needs the admin role, and you are operator." in page.text
 
@@ -144,11 +144,35 @@ def test_draining_says_what_goes_and_asks_for_the_name(admin: Client, valkey: re
     assert answer.url == f"/audit/{AuditEntry.objects.get().pk}/"
 
 
-def test_obliterating_warns_while_the_queue_is_open(admin: Client) -> None:
-    asked = said(admin.get(ASK.format("obliterate")))
-    assert "The queue is not paused: pause it first" in asked
-    assert "Failed 6" in asked
+def test_obliterating_is_off_while_the_queue_is_open_and_leads_to_pausing_it(
+    admin: Client, valkey: redis.Redis
+) -> None:
+    answer = admin.get(ASK.format("obliterate"))
+    assert answer.status_code == 409
+    asked = question(Page(answer))
+    assert "The queue is not paused. Pause it first" in said(answer)
+    assert not [node for node in asked.children if node.tag == "button"]
+    assert ASK.format("pause") in [node.attrs.get("href") for node in asked.children]
+    act(admin, ASK.format("pause"))
+    answer = admin.get(ASK.format("obliterate"))
+    assert answer.status_code == 200
+    assert "This cannot be undone: no copies are kept." in said(answer)
+    assert "Failed 6" in said(answer)
+    assert "Type mail to go on" in said(answer)
     assert act(admin, ASK.format("obliterate")).status_code == 422
+    assert valkey.zcard("bull:mail:failed") == 6
+
+
+def test_what_is_seldom_needed_of_a_new_job_is_folded_until_something_in_it_is_wrong(operator: Client) -> None:
+    folds = [node for node in question(Page(operator.get(ASK.format("add")))).children if node.tag == "details"]
+    assert len(folds) == 1
+    assert "open" not in folds[0].attrs
+    assert {"job_id", "attempts", "delay"} <= {node.attrs.get("name") for node in folds[0].children}
+    assert not {"job_name", "payload", "reason"} & {node.attrs.get("name") for node in folds[0].children}
+    right = act(operator, ASK.format("add"), job_name="", delay_unit="s")
+    assert "open" not in next(node for node in question(Page(right)).children if node.tag == "details").attrs
+    wrong = act(operator, ASK.format("add"), job_name="send", job_id="7")
+    assert "open" in next(node for node in question(Page(wrong)).children if node.tag == "details").attrs
 
 
 def test_cleaning_shows_first_how_many_go_by_which_clock_and_removes_nothing(

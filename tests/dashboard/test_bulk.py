@@ -105,7 +105,13 @@ def test_the_question_tells_fresh_numbers_the_queue_and_the_source(operator: Cli
     sent = picks(operator, "failed")
     seed_state(valkey, "mail", State.FAILED, 5)
     page = Page(operator.post(ASK.format("retry"), sent))
-    for words in ("Retry 2 of 11 failed jobs of mail on main?", "Retry 2 jobs", "In this state now", "When you looked", "6"):
+    for words in (
+        "Retry 2 of 11 failed jobs of mail on main?",
+        "Retry 2 jobs",
+        "In this state now",
+        "When you looked",
+        "6",
+    ):
         assert words in page.text
     (form,) = page.all("action", ACT.format("retry"), tag="form")
     assert [node.attrs["value"] for node in form.children if node.attrs.get("name") == "job"] == sent["job"]

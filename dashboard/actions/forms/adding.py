@@ -20,9 +20,9 @@ from queues.quantities import size
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 _MOST = 10**9
 KEEP = (
-    ("", _("as its workers say, else for ever")),
+    ("", _("as its workers are set, else for ever")),
     ("now", _("not at all")),
-    ("count", _("the newest, so many:")),
+    ("count", _("among the newest")),
 )
 
 
@@ -32,11 +32,17 @@ class AddForm(ActionForm):
     rows = (
         ("delay", "delay_unit"),
         ("attempts", "backoff", "backoff_amount", "backoff_unit"),
-        ("priority", "lifo"),
         ("keep_completed", "keep_completed_count"),
         ("keep_failed", "keep_failed_count"),
         ("dedup", "dedup_ttl", "dedup_unit"),
     )
+    folded = (
+        (_("When it runs"), ("delay", "delay_unit", "priority", "lifo")),
+        (_("When it fails"), ("attempts", "backoff", "backoff_amount", "backoff_unit")),
+        (_("Its id"), ("job_id", "dedup", "dedup_ttl", "dedup_unit")),
+        (_("How long it is kept"), ("keep_completed", "keep_completed_count", "keep_failed", "keep_failed_count")),
+    )
+    folded_words = _("delay, priority, attempts, id, how long it is kept")
 
     job_name = forms.CharField(label=_("Name"), max_length=500, widget=forms.TextInput(attrs=_PLAIN))
     payload = forms.CharField(
@@ -50,36 +56,40 @@ class AddForm(ActionForm):
         label=_("Job id"),
         required=False,
         max_length=500,
-        help_text=_("Leave it empty for the next number. Where a job has this id already, nothing is added."),
+        help_text=_("Empty: the next number. If a job has this id already, nothing is added."),
         widget=forms.TextInput(attrs=_PLAIN),
     )
     delay = forms.IntegerField(label=_("Delay"), required=False, min_value=0, max_value=_MOST)
-    delay_unit = forms.ChoiceField(label=_("Unit"), required=False, choices=UNIT_WORDS)
-    attempts = forms.IntegerField(label=_("Attempts"), required=False, min_value=1, max_value=10_000)
+    delay_unit = forms.ChoiceField(label=_("Unit of the delay"), required=False, choices=UNIT_WORDS, initial="s")
+    attempts = forms.IntegerField(label=_("Attempts in all"), required=False, min_value=1, max_value=10_000)
     backoff = forms.ChoiceField(
-        label=_("Backoff"),
+        label=_("Backoff between them"),
         required=False,
         choices=(("", _("none")), ("fixed", _("fixed")), ("exponential", _("exponential"))),
     )
-    backoff_amount = forms.IntegerField(label=_("From"), required=False, min_value=0, max_value=_MOST)
-    backoff_unit = forms.ChoiceField(label=_("Unit"), required=False, choices=UNIT_WORDS)
+    backoff_amount = forms.IntegerField(label=_("First wait"), required=False, min_value=0, max_value=_MOST)
+    backoff_unit = forms.ChoiceField(label=_("Unit of the wait"), required=False, choices=UNIT_WORDS, initial="s")
     priority = forms.IntegerField(
         label=_("Priority"),
         required=False,
         min_value=0,
         max_value=PRIORITY_MAX,
-        help_text=_("1 is the most urgent; none runs before all that have one."),
+        help_text=_("1 is the most urgent. Jobs without a priority run before all others."),
     )
-    lifo = forms.BooleanField(label=_("Put it in front of the line"), required=False)
-    keep_completed = forms.ChoiceField(label=_("Keep it when completed"), required=False, choices=KEEP)
-    keep_completed_count = forms.IntegerField(label=_("Newest"), required=False, min_value=1, max_value=_MOST)
-    keep_failed = forms.ChoiceField(label=_("Keep it when failed"), required=False, choices=KEEP)
-    keep_failed_count = forms.IntegerField(label=_("Newest"), required=False, min_value=1, max_value=_MOST)
+    lifo = forms.BooleanField(label=_("Put it at the front of the line"), required=False)
+    keep_completed = forms.ChoiceField(label=_("When completed, keep it"), required=False, choices=KEEP)
+    keep_completed_count = forms.IntegerField(label=_("How many"), required=False, min_value=1, max_value=_MOST)
+    keep_failed = forms.ChoiceField(label=_("When failed, keep it"), required=False, choices=KEEP)
+    keep_failed_count = forms.IntegerField(label=_("How many"), required=False, min_value=1, max_value=_MOST)
     dedup = forms.CharField(
-        label=_("Deduplication id"), required=False, max_length=500, widget=forms.TextInput(attrs=_PLAIN)
+        label=_("Deduplication id"),
+        required=False,
+        max_length=500,
+        help_text=_("While it is held, no other job with it is added. Without a time: until the job ends."),
+        widget=forms.TextInput(attrs=_PLAIN),
     )
-    dedup_ttl = forms.IntegerField(label=_("For"), required=False, min_value=1, max_value=_MOST)
-    dedup_unit = forms.ChoiceField(label=_("Unit"), required=False, choices=UNIT_WORDS)
+    dedup_ttl = forms.IntegerField(label=_("Held for"), required=False, min_value=1, max_value=_MOST)
+    dedup_unit = forms.ChoiceField(label=_("Unit of that time"), required=False, choices=UNIT_WORDS, initial="s")
 
     def clean_payload(self) -> str:
         text: str = self.cleaned_data["payload"]

@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 from django import forms
 from django.forms.boundfield import BoundField
 from django.utils.datastructures import MultiValueDict
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -16,12 +19,19 @@ from dashboard.forms import InkField
 from queues.names import decode_part
 from queues.types import State
 
+Words = str | Promise
+
 LAST = ("sure", "reason")  # stand behind the fields of the action itself
 OUR_OWN = frozenset({"key", "seen", "from_state", *LAST})
 
 
 class ActField(InkField):
     """A field drawn as the style guide draws it: numbers short, boxes without a frame of their own."""
+
+    @property
+    def unit(self) -> bool:
+        """Whether it is the unit of the number beside it, and needs no label for eyes."""
+        return self.name.endswith("unit")
 
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
         attrs = super().build_widget_attrs(attrs, widget)
@@ -34,11 +44,17 @@ class ActField(InkField):
         return attrs
 
 
+def _typed(name: str) -> SafeString:
+    return format_html(gettext("Type {name} to go on"), name=format_html('<bdi class="mono">{}</bdi>', name))
+
+
 class ActionForm(forms.Form):
     """The form of an action that asks for nothing but a reason. `name` is what has to be typed; "" = nothing."""
 
     bound_field_class = ActField
     rows: ClassVar[Sequence[Sequence[str]]] = ()  # fields that stand beside each other
+    folded: ClassVar[Sequence[tuple[Words, Sequence[str]]]] = ()  # fields that are seldom needed: heading and names
+    folded_words: ClassVar[Words] = ""  # what they are about, seen while they are folded
 
     key = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
     seen = forms.CharField(widget=forms.HiddenInput, max_length=200, required=False)  # as `names.encode_part` writes it
@@ -57,7 +73,7 @@ class ActionForm(forms.Form):
         self.initial.setdefault("key", secrets.token_urlsafe(24))
         if name:
             self.fields["sure"] = forms.CharField(
-                label=_("Type the name to go on"),
+                label=_typed(name),
                 max_length=2000,
                 strip=False,
                 widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
@@ -99,12 +115,29 @@ class ActionForm(forms.Form):
     @property
     def asked(self) -> Sequence[Sequence[BoundField]]:
         """The visible fields, in rows of those that stand beside each other."""
+        return self._rows([name for name in self.fields if name not in self._folded and name not in LAST])
+
+    @property
+    def groups(self) -> Sequence[tuple[Words, Sequence[Sequence[BoundField]]]]:
+        """The fields that are folded, under their headings."""
+        return [(heading, self._rows(names)) for heading, names in self.folded]
+
+    @property
+    def unfolded(self) -> bool:
+        """Whether something is filled in or wrong among the folded fields."""
+        return self.is_bound and not self._folded.isdisjoint({*self.changed_data, *self.errors})
+
+    @property
+    def last(self) -> Sequence[Sequence[BoundField]]:
+        """What stands below all: the name to type, the reason."""
+        return [[self[name]] for name in LAST if name in self.fields]
+
+    @property
+    def _folded(self) -> frozenset[str]:
+        return frozenset(name for _heading, names in self.folded for name in names)
+
+    def _rows(self, names: Sequence[str]) -> Sequence[Sequence[BoundField]]:
         beside = {name: row for row in self.rows for name in row}
-        found: list[list[BoundField]] = []
-        for name, field in self.fields.items():
-            if isinstance(field.widget, forms.HiddenInput) or name in LAST:
-                continue
-            row = beside.get(name, (name,))
-            if row[0] == name:
-                found.append([self[each] for each in row])
-        return found + [[self[name]] for name in LAST if name in self.fields]
+        seen = [name for name in names if not isinstance(self.fields[name].widget, forms.HiddenInput)]
+        rows = [beside.get(name, (name,)) for name in seen]
+        return [[self[each] for each in row] for name, row in zip(seen, rows, strict=True) if row[0] == name]

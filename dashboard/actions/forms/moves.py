@@ -23,10 +23,10 @@ class RetryForm(ActionForm):
     """Retry: what becomes of the attempts that were made. `twin`: another job holds its deduplication id."""
 
     attempts = forms.ChoiceField(
-        label=_("Attempts made so far"),
+        label=_("Attempts already made"),
         choices=(
-            ("keep", _("Keep them: one more attempt, and failed for good should it fail")),
-            ("reset", _("Forget them: all its attempts anew, as if it had just been added")),
+            ("keep", _("Keep them: one more attempt, then failed for good")),
+            ("reset", _("Forget them: all attempts again, as if just added")),
         ),
         initial="keep",
         widget=forms.RadioSelect,
@@ -38,7 +38,7 @@ class RetryForm(ActionForm):
             self.fields["twins"] = forms.BooleanField(
                 label=_("Retry it all the same"),
                 help_text=_("Both jobs are then there with the same deduplication id."),
-                error_messages={"required": _("Nothing was done: tick this if both jobs shall be there.")},
+                error_messages={"required": _("Nothing was done: tick this if both jobs should be there.")},
             )
 
     def arguments(self) -> dict[str, Any]:
@@ -55,13 +55,13 @@ class DelayForm(ActionForm):
     rows = (("amount", "unit"),)
 
     how = forms.ChoiceField(
-        label=_("When it shall run"),
-        choices=(("in", _("After a while, counted from now")), ("at", _("At a date and time"))),
+        label=_("When it should run"),
+        choices=(("in", _("In a while, from now")), ("at", _("At a date and time"))),
         initial="in",
         widget=forms.RadioSelect,
     )
     amount = forms.IntegerField(label=_("In"), required=False, min_value=0, max_value=10**9, initial=10)
-    unit = forms.ChoiceField(label=_("Unit"), required=False, choices=UNIT_WORDS, initial="min")
+    unit = forms.ChoiceField(label=_("Unit of time"), required=False, choices=UNIT_WORDS, initial="min")
     at = forms.DateTimeField(
         label=_("At"),
         required=False,
@@ -114,7 +114,6 @@ class PriorityForm(ActionForm):
         min_value=0,
         max_value=PRIORITY_MAX,
         help_text=_(
-            "1 is the most urgent of those with a priority, 2,097,152 the least. 0 is none: jobs without a priority "
-            "run before all that have one."
+            "1 is the most urgent, 2,097,152 the least. 0 is none: jobs without a priority run before all others."
         ),
     )

@@ -14,9 +14,12 @@ class RemoveForm(ActionForm):
     """Remove: whether what hangs below goes too. `below` False: nothing does, and nothing is asked."""
 
     children = forms.BooleanField(
-        label=_("Also remove what hangs below"),
+        label=_("Also remove the children"),
         required=False,
-        help_text=_("All children and theirs, in this and other queues. Nothing is removed where a worker holds one."),
+        help_text=_(
+            "And all below them, in this and other queues; these cannot be restored. If a worker holds one of them, "
+            "nothing is removed."
+        ),
     )
 
     def __init__(self, *args: Any, below: bool = True, **kwargs: Any) -> None:

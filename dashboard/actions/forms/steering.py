@@ -19,11 +19,11 @@ class ConcurrencyForm(ActionForm):
     """How many jobs may run at once; empty = no limit."""
 
     most = forms.IntegerField(
-        label=_("At most"),
+        label=_("Jobs at once, at most"),
         required=False,
         min_value=1,
         max_value=MOST,
-        help_text=_("Over all workers together. Leave it empty for no limit. 5.x and later workers keep to it."),
+        help_text=_("Over all workers together; those of BullMQ 4 ignore it. Empty: no limit."),
     )
 
 
@@ -33,10 +33,10 @@ class RateLimitForm(ActionForm):
     rows = (("most", "span", "unit"),)
 
     most = forms.IntegerField(
-        label=_("At most"), required=False, min_value=1, max_value=MOST, help_text=_("Leave it empty for no limit.")
+        label=_("Jobs, at most"), required=False, min_value=1, max_value=MOST, help_text=_("Empty: no limit.")
     )
-    span = forms.IntegerField(label=_("In"), required=False, min_value=1, max_value=MOST, initial=1)
-    unit = forms.ChoiceField(label=_("Unit"), required=False, choices=UNIT_WORDS, initial="min")
+    span = forms.IntegerField(label=_("In every"), required=False, min_value=1, max_value=MOST, initial=1)
+    unit = forms.ChoiceField(label=_("Unit of time"), required=False, choices=UNIT_WORDS, initial="min")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
@@ -59,7 +59,7 @@ class TrimEventsForm(ActionForm):
         min_value=0,
         max_value=MOST,
         initial=10_000,
-        help_text=_("Redis drops the oldest in blocks, so that some more may stay."),
+        help_text=_("Redis drops the oldest in blocks, so a few more may stay."),
     )
 
 

@@ -25,9 +25,9 @@ class DrainForm(ActionForm):
     """Drain: with or without what is delayed."""
 
     delayed = forms.BooleanField(
-        label=_("Also remove what is delayed"),
+        label=_("Also remove delayed jobs"),
         required=False,
-        help_text=_("Retries in backoff among it. The next runs of schedules stay."),
+        help_text=_("Including retries that wait for their backoff. The next runs of schedules stay."),
     )
 
 
@@ -37,22 +37,22 @@ class ObliterateForm(ActionForm):
     force = forms.BooleanField(
         label=_("Also while jobs are active"),
         required=False,
-        help_text=_("Their workers will find them gone, and what they did meanwhile is not recorded anywhere."),
+        help_text=_("Their workers will find them gone; what they did meanwhile is recorded nowhere."),
     )
 
 
 class CleanForm(ActionForm):
     """Clean: which state, how old, by which clock."""
 
-    rows = (("amount", "unit"),)
+    rows = (("amount", "unit", "clock"),)
 
     state = forms.ChoiceField(
         label=_("State"), choices=[(state.value, STATE_WORDS[state]) for state in CLOCKS], initial=State.COMPLETED.value
     )
     amount = forms.IntegerField(label=_("Older than"), min_value=0, max_value=10**9, initial=1)
-    unit = forms.ChoiceField(label=_("Unit"), choices=UNIT_WORDS, initial="d")
+    unit = forms.ChoiceField(label=_("Unit of time"), choices=UNIT_WORDS, initial="d")
     clock = forms.ChoiceField(
-        label=_("Age counted"),
+        label=_("Counted"),
         choices=[(clock.value, words) for clock, words in CLOCK_WORDS.items()],
         initial=Clock.FINISHED.value,
     )
