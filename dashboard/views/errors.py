@@ -37,7 +37,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
         names = list(active_admins().order_by("username").values_list("username", flat=True)[:5])
         return _refuse(request, "errors/no_role.html", {"admins": names, "title": _("No role yet")}, 403)
     if isinstance(exception, RoleNeeded) and held:
-        text = _("This needs the role %(needed)s; you are %(held)s. An admin can change that.") % {
+        text = _("This needs the %(needed)s role; yours is %(held)s. An admin can change that.") % {
             "needed": exception.role.label,
             "held": held.label,
         }

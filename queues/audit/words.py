@@ -75,7 +75,6 @@ def in_words(entry: AuditEntry) -> str:
         Status.REFUSED: _("Refused: %(why)s"),
         Status.FAILED: _("It failed: %(why)s"),
         Status.UNSURE: _("It is not known whether all of it was done: %(why)s"),
-        Status.STOPPED: _("Stopped. %(why)s"),
     }
     end = ends.get(entry.status, "%(why)s") % {"why": entry.note.strip()}
     if not came_to or not end.strip():

@@ -112,7 +112,7 @@ def test_no_page_holds_inline_script_or_style(kind: str, settings: Settings) -> 
     ("kind", "says"),
     [
         ("bad host", "Bad request"),
-        ("forbidden", "This needs the role admin; you are viewer."),
+        ("forbidden", "This needs the admin role; yours is viewer."),
         ("forged", "Reload the page and try again."),
         ("not found", "There is no page at /nowhere/."),
         ("wrong method", "Nothing was done"),

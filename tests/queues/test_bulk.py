@@ -241,6 +241,7 @@ def test_an_action_is_stopped_after_its_batch_and_says_what_is_left(shop: FakeAc
     entry = to_its_end(entry)
     assert outcome(entry) == ("stopped", {"done": 1_000})
     assert entry.note == "Stopped by olga. 2,000 jobs were not handled."
+    assert audit.in_words(entry) == "Retried 1,000 jobs. Stopped by olga. 2,000 jobs were not handled."
     asking = AuditEntry.objects.get(action="stop")
     assert (asking.who, asking.parameters["entry"]) == ("olga", entry.pk)
 

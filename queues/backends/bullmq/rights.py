@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
 from queues.backends.bullmq.connection import Connection
@@ -12,7 +13,7 @@ from queues.backends.bullmq.faults import refused
 from queues.backends.bullmq.keys import META, key
 from queues.backends.bullmq.replies import array, blob
 from queues.backends.bullmq.scripts import script
-from queues.errors import NotPermitted, ReadOnly
+from queues.errors import NotPermitted, QueueError, ReadOnly
 from queues.types import QueueRef
 
 VALID_S = 60.0  # rights change seldom
@@ -25,12 +26,20 @@ def refusal(connection: Connection, queue: QueueRef) -> str:
     try:
         [reply] = connection.run([call], reading=True)
     except (NotPermitted, ReadOnly) as error:
-        return str(error)
+        return _told(error)
     if reply is None:
         return ""
     command, said = (blob(part) or b"" for part in array(reply, 2))
     found = ResponseError(said.decode("utf-8", errors="replace"))
-    return str(refused(found, (command.decode("ascii"),), source=connection.source, address=connection.address))
+    return _told(refused(found, (command.decode("ascii"),), source=connection.source, address=connection.address))
+
+
+def _told(error: QueueError) -> str:
+    """A right that our user lacks is said as what follows from it."""
+    if not isinstance(error, NotPermitted):
+        return str(error)
+    said = _("Nothing can be changed here: %(reason)s Whoever runs that server can give it the right to write.")
+    return said % {"reason": error}
 
 
 @dataclass(slots=True)
