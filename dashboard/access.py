@@ -322,7 +322,7 @@ class RoleMiddleware:
         needed = role_needed(request.user, view, kwargs)
         if needed is None or can(request.user, needed):
             return
-        why = gettext("It needs the role %(role)s.") % {"role": needed.label}
+        why = gettext("It needs the %(role)s role.") % {"role": needed.label}
         refuse(request, why, needs=needed.value)
         raise RoleNeeded(needed)
 
