@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
 from django.db import OperationalError
 from django.utils import timezone
@@ -14,7 +15,7 @@ from queues.audit.found import label
 from queues.audit.tally import Tally
 from queues.audit.types import Asked
 from queues.backend import Actions
-from queues.errors import NotFound, WrongState
+from queues.errors import BadInput, NotFound, WrongState
 from queues.models import AuditEntry, RemovedJob
 from queues.names import decode_part
 from queues.operations.copying import copy_of, custom_id
@@ -29,9 +30,9 @@ def restore(asked: Asked, removed: RemovedJob) -> AuditEntry:
     """A new job with the name, data and options of a removed one, without its attempts and result; once only.
 
     It has no parent and no children. A delayed one is due when it was; any other waits. An id that somebody chose is
-    kept where it is free; otherwise the new job has a new number. `audit.made(entry)` is its slug. WrongState when it
-    was restored before, and the text says as what. The outcome is `CHANGED` where another job holds its deduplication
-    id by now.
+    kept where it is text and free; otherwise the new job has a new number. `audit.made(entry)` is its slug. WrongState
+    when it was restored before, and the text says as what. The outcome is `CHANGED` where another job holds its
+    deduplication id by now.
     """
     queue = QueueRef.from_slug(removed.source, removed.queue)
     job = decode_part(removed.job, colon=True)
@@ -62,10 +63,11 @@ def _added(actions: Actions, queue: QueueRef, copy: RemovedJob, job: bytes) -> R
     def new(chosen: bytes) -> NewJob:
         return copy_of(stored, state=state, now_ms=now_ms(), id=chosen)
 
-    if custom_id(job):
-        result = actions.add(queue, new(job), token=token)
-        if result.made or result.outcome is not Outcome.ALREADY:  # else somebody else has that id by now
-            return _own(result)
+    with suppress(BadInput):  # an id that cannot be given by hand: its bytes are no text, say
+        if custom_id(job):
+            result = actions.add(queue, new(job), token=token)
+            if result.made or result.outcome is not Outcome.ALREADY:  # else somebody else has that id by now
+                return _own(result)
     return _own(actions.add(queue, new(b""), token=f"{token}-n"))
 
 

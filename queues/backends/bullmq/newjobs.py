@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from queues.actions import PRIORITY_MAX, NewJob
 from queues.errors import BadInput
 from queues.jsonload import Unreadable, load
+from queues.payload.scan import Malformed, scan
 
 LAST_RUN_MS = 2**41  # in 2039: a later moment does not fit into the score of a delayed job
 LONGEST_ID = 1_000  # bytes
@@ -30,6 +31,7 @@ _KEYS = (
     "marker meta events repeat de dn metrics mirante groups priority"
 )
 RESERVED = frozenset(_KEYS.split())
+_NO_JSON = frozenset(("NaN", "Infinity", "-Infinity"))
 _NUMBER = re.compile(r"-?\d+|NaN")
 
 
@@ -72,12 +74,23 @@ def checked(job: NewJob) -> Checked:
 
 
 def ensure_json(data: bytes) -> None:
-    """BadInput where a worker could not read these bytes as JSON."""
+    """BadInput where a worker could not read these bytes as JSON.
+
+    A worker in Node takes what is no UTF-8 as replaced characters, and numbers of any length; we do not.
+    """
     try:
         load(data)
     except Unreadable as error:
-        if not error.too_deep:
+        if not error.too_deep and not _parses(data.decode(errors="replace")):
             raise BadInput(_("The data is not JSON.")) from None
+
+
+def _parses(document: str) -> bool:
+    """Whether JSON.parse takes this."""
+    try:
+        return all(value not in _NO_JSON for _key, value, _end, _whole in scan(document, cut=False))
+    except Malformed:
+        return False
 
 
 def ensure_id(job_id: str) -> None:
