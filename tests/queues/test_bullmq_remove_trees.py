@@ -29,6 +29,18 @@ await flow(args.major).add({ name: "order", queueName: "shop", data: {},
       children: [{ name: "fetch", queueName: "yard", data: {}, opts: { jobId: "g1" } }] },
   ] });
 """
+ONE_CHILD = """
+const q = queue(args.major, "shop");
+for (const jobId of ["a", "b"]) await q.add("order", {}, { jobId, priority: 4 });
+await flow(args.major).add({ name: "order", queueName: "shop", opts: { jobId: "parent", priority: 4 },
+  children: [{ name: "pack", queueName: "depot", opts: { jobId: "c" } }] });
+"""
+ONE_DONE = """
+const q = queue(args.major, "depot");
+const w = worker(args.major, "depot", async () => "packed");
+await until(async () => (await q.getCompletedCount()) === 1);
+await w.close();
+"""
 PARENT_RUNS = """
 const q = queue(args.major, "shop");
 const w = worker(args.major, "shop", async (job) => "ran");
@@ -65,6 +77,19 @@ def test_a_parent_goes_on_when_its_last_child_is_removed(
     assert store.zscore("bull:shop:waiting-children", "parent") is None
     assert bool(store.zcard("bull:shop:prioritized")) is bool(priority)
     node.run(PARENT_RUNS, url=server.url, major=major)
+
+
+@pytest.mark.parametrize("removed", [False, True], ids=["done", "removed"])
+def test_a_parent_without_its_last_child_stands_where_the_end_of_that_would_put_it(
+    *, removed: bool, major: int, node: Node, server: Server, store: redis.Redis, operating: BullMQActions
+) -> None:
+    """Behind others of its priority. Where the library removes a child, the parent loses its priority."""
+    node.run(ONE_CHILD, url=server.url, major=major)
+    if removed:
+        assert operating.remove(DEPOT, [Target(b"c")], state=None, children=False)[0].outcome is Outcome.DONE
+    else:
+        node.run(ONE_DONE, url=server.url, major=major)
+    assert store.zrange("bull:shop:prioritized", 0, -1) == [b"a", b"b", b"parent"]
 
 
 def test_a_parent_with_a_delay_of_its_own_is_delayed_when_it_goes_on(

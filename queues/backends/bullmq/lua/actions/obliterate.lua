@@ -9,7 +9,7 @@ local OWN = { "events", "id", "pc", "marker", "meta", "limiter", "stalled", "sta
 
 -- Everything of one job, who ever holds it; parents in this queue go as well, those in others are told.
 local function erase(id)
-  local fields = fields_of(base, id)
+  local fields = hash_of(base, id)
   if not fields then return end
   local parent, deduplication = fields[2], fields[3]
   forget(base, id, parent and string.sub(parent, 1, #base) ~= base, fields)

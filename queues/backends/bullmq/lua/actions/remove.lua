@@ -48,26 +48,21 @@ local function removed(id, seen, hint)
   if known[id] then return { "gone", "" } end
   local from, at = place(id, hint)
   if from == "again" then return { "again", "" } end
-  local there, state = has_hash(base, id), state_named(from)
-  if from == "unknown" and not (there and call("HEXISTS", base .. id, "timestamp") == 1) then return { "gone", "" } end
-  if wanted ~= "" and state ~= wanted then return { "wrong-state", state } end
-  if there and seen ~= "" then
-    local now = type(at) == "string" and at or call("HGET", base .. id, "timestamp")
-    if now ~= seen then return { "wrong-state", state } end
-  end
+  local why, detail = not_meant(id, seen, wanted, from, at)
+  if why then return { why, detail } end
   local key = base .. id
   if trees and call("EXISTS", key .. ":dependencies", key .. ":processed", key .. ":failed", key .. ":unsuccessful") > 0
   then
     return { "tree", "" }
   end
-  local why, detail = kept(base, id, false)
+  why, detail = kept(base, id, false)
   if why then return { why, detail } end
-  if there and from == "active" then return { "wrong-state", "active" } end
+  if from == "active" and has_hash(base, id) then return { "wrong-state", "active" } end
   known[id] = true
   take_from(base, from, id, at)
   forget(base, id, true)
   tell(base, "removed", "jobId", id, "prev", from)
-  return { "done", state }
+  return { "done", state_named(from) }
 end
 
 for i = 3, #ARGV, 3 do results[#results + 1] = removed(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end

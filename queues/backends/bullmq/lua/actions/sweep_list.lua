@@ -30,7 +30,7 @@ for at = #ids, 1, -1 do
     ended = true
     break
   end
-  local fields = fields_of(base, id)
+  local fields = hash_of(base, id)
   if not is_marker(id) and is_old(id, fields, before, all) and may_go(base, id) then
     going[#going + 1], known[#going + 1] = at, fields
   else

@@ -11,7 +11,7 @@ local ended, going, known, seen = #found < 2 * size, {}, {}, 0
 
 for i = 1, #found, 2 do
   local at, goes = tonumber(found[i + 1]), nil
-  local fields = fields_of(base, found[i])
+  local fields = hash_of(base, found[i])
   if clock == "due" then at = math.floor(at / 4096) end
   if clock == "created" then
     goes = is_old(found[i], fields, before, all)

@@ -3,12 +3,10 @@
 -- are longer than one script may move, each step makes that smaller which a rename would destroy.
 local CHUNK = 5000 -- arguments of one command; Lua unpacks fewer than 8,000
 
-local function is_job(id) return not is_marker(id) end
-
 local function push(command, key, ids)
   local kept = {}
   for _, id in ipairs(ids) do
-    if is_job(id) then kept[#kept + 1] = id end
+    if not is_marker(id) then kept[#kept + 1] = id end
   end
   if #kept > 0 then call(command, key, unpack(kept)) end
 end

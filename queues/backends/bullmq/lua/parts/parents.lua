@@ -34,8 +34,14 @@ local function enqueue_parent(prefix, id, from)
   tell(prefix, "waiting", "jobId", id, "prev", "waiting-children")
 end
 
--- A parent that waited for its children goes on: it waits to be worked on, or for the end of its own delay. False where
--- it did not wait for them (any more).
+-- Tells workers of a moment for which a job waits: those of 4.x look for it in the list that they listen to.
+local function wake_at(prefix, at)
+  if major_of(prefix) ~= 4 then return wake_for_delayed(prefix) end
+  if call("LLEN", prefix .. "wait") == 0 then call("LPUSH", prefix .. "wait", string.format("0:%.0f", at)) end
+end
+
+-- A parent that waited for its children goes on: it waits to be worked on, or for the end of its own delay
+-- (BullMQ 6: includes/moveParentToWait). False where it did not wait for them (any more).
 local function parent_goes_on(prefix, id)
   local key = prefix .. id
   if call("EXISTS", key) == 0 or not call("ZSCORE", prefix .. "waiting-children", id) then return false end
@@ -45,7 +51,7 @@ local function parent_goes_on(prefix, id)
     call("ZADD", prefix .. "delayed", delayed_score(prefix, at), id)
     call("ZREM", prefix .. "waiting-children", id)
     tell(prefix, "delayed", "jobId", id, "delay", string.format("%.0f", at))
-    wake_for_delayed(prefix)
+    wake_at(prefix, at)
   else
     enqueue_parent(prefix, id, "waiting-children")
   end

@@ -2,10 +2,10 @@
 local QUEUE_HASHES = { meta = true, ["metrics:completed"] = true, ["metrics:failed"] = true }
 local NOTHING = "0:9" -- stands in a list for what goes; every version steps over what begins with 0:
 
--- What is asked of a job's hash: when it was made, its parent, its deduplication id; nothing where there is no such hash.
+-- What is asked of a job's hash: when it was made, its parent, its deduplication id; nothing where there is none.
 -- An id may also be the name of another key of the queue (`wait`, `meta`, `7:processed`, `repeat:nightly`): a job knows
 -- when it was made, and one that does not has at least no colon in its id.
-local function fields_of(prefix, id)
+local function hash_of(prefix, id)
   if QUEUE_HASHES[id] then return nil end
   local fields = redis.pcall("HMGET", prefix .. id, "timestamp", "parentKey", "deid")
   if fields.err then return nil end
@@ -14,7 +14,7 @@ local function fields_of(prefix, id)
 end
 
 local function has_hash(prefix, id)
-  return fields_of(prefix, id) ~= nil
+  return hash_of(prefix, id) ~= nil
 end
 
 -- The collection that holds an id, by the last part of its key, with the score or (in lists) the index.
@@ -45,6 +45,17 @@ local function kept(prefix, id, children)
   if hangs and not children and call("SCARD", key .. ":dependencies") > 0 then return "children", "" end
 end
 
+-- Why the job that stands at this place is not the one that is meant: the outcome and a detail; nothing where it is.
+local function not_meant(id, seen, wanted, from, at)
+  local there, state = has_hash(base, id), state_named(from)
+  if from == "unknown" and not (there and call("HEXISTS", base .. id, "timestamp") == 1) then return "gone", "" end
+  if wanted ~= "" and state ~= wanted then return "wrong-state", state end
+  if there and seen ~= "" then
+    local now = type(at) == "string" and at or call("HGET", base .. id, "timestamp")
+    if now ~= seen then return "wrong-state", state end
+  end
+end
+
 -- Entries of lists go in two steps, so that many cost one pass: each is covered, then all covered ones are taken out.
 local covered = {}
 local function cover(list, index)
@@ -71,27 +82,6 @@ local function take_from(prefix, place, id, index)
   end
 end
 
--- A parent that waited for the last of its children goes on (BullMQ 6: includes/moveParentToWait).
-local function release(parent)
-  if call("EXISTS", parent) == 0 then return end
-  local prefix, id = split(parent)
-  if not prefix or call("ZREM", prefix .. "waiting-children", id) == 0 then return end
-  local delay = tonumber(call("HGET", parent, "delay") or "") or 0
-  if delay <= 0 then
-    enqueue(prefix, id, true)
-    tell(prefix, "waiting", "jobId", id, "prev", "waiting-children")
-    return
-  end
-  local at = now_ms() + delay
-  call("ZADD", prefix .. "delayed", delayed_score(prefix, at), id)
-  tell(prefix, "delayed", "jobId", id, "delay", string.format("%.0f", at))
-  if major_of(prefix) ~= 4 then
-    wake_for_delayed(prefix)
-  elseif call("LLEN", prefix .. "wait") == 0 then
-    call("LPUSH", prefix .. "wait", string.format("0:%.0f", at))
-  end
-end
-
 local unlinked, released = {}, {}
 
 -- Takes a child off its parent; the parent goes on at `settle`. What finished children have told it stays: it will
@@ -106,7 +96,7 @@ end
 -- Forgets a job that is in no collection any more: its keys, its deduplication where it holds that. `told` = whether
 -- its parent is told. The keys go at `settle`.
 local function forget(prefix, id, told, fields)
-  fields = fields or fields_of(prefix, id)
+  fields = fields or hash_of(prefix, id)
   if not fields then return end
   local key, parent, deduplication = prefix .. id, fields[2], fields[3]
   if deduplication and call("GET", prefix .. "de:" .. deduplication) == id then
@@ -125,6 +115,9 @@ local function settle()
   for first = 1, #unlinked, 5000 do
     call("UNLINK", unpack(unlinked, first, math.min(first + 4999, #unlinked)))
   end
-  for _, parent in ipairs(released) do release(parent) end
+  for _, parent in ipairs(released) do
+    local prefix, id = split(parent)
+    if prefix then parent_goes_on(prefix, id) end
+  end
   unlinked, released = {}, {}
 end
