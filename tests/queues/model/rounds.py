@@ -75,6 +75,8 @@ class Round:
             return app.taking(self.rng.choice(ENDS), name)
         if chance < 0.8:
             return {"op": "release", "how": self.rng.choice(["complete", "fail"])}
+        if chance < 0.82:
+            return {"op": "look", "major": app.major(), "name": name}
         if chance < 0.95:
             return app.pausing(self.rng.choice(["pause", "resume"]), app.major(), name)
         return self._erasing(name)
