@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.actions import keeping
 from dashboard.actions.ask import Ask, named
 from dashboard.actions.forms import ActionForm
+from dashboard.actions.subject import STARTS, QueueSubject
 from dashboard.selection.bar import DANGEROUS
 from dashboard.selection.picked import Picked
 from dashboard.templatetags.mirante import moment
@@ -51,11 +52,9 @@ WORDS: Mapping[Action, Words] = {
 RUN_AGAIN = Words(_("Run {jobs} again?"), _("Run %(jobs)s again"))
 
 
-def question(
-    action: Action, picked: Picked, counts: Counts, form: ActionForm, *, act: str, back: str, off: str = ""
-) -> Ask:
-    """What a person is asked; `counts` are fresh, `off` says why it cannot be done."""
-    now = counts[picked.state] if picked.state else None
+def question(action: Action, picked: Picked, about: QueueSubject, form: ActionForm, *, act: str, back: str) -> Ask:
+    """What a person is asked, by the queue as it is now."""
+    now = about.info.counts[picked.state] if picked.state else None
     return Ask(
         title=_title(action, picked, now),
         verb=_verb(action, picked, now),
@@ -65,11 +64,11 @@ def question(
         says=_says(action, picked, now),
         more=_more(action, picked),
         more_facts=_facts(picked, now),
-        warnings=_warnings(action, picked),
+        warnings=_warnings(action, picked, about),
         danger=action in DANGEROUS,
         hidden=[*picked.hidden(), ("next", back)],
         error=gettext("Nothing is selected. Tick the jobs that are meant.") if picked.empty else "",
-        off=off or _too_many(picked, now),
+        off=about.can.why_not(action) or _too_many(picked, now),
     )
 
 
@@ -141,7 +140,7 @@ def _says(action: Action, picked: Picked, now: int | None) -> Sequence[str]:
     """What must be known; at most two short ones besides how long it may take."""
     said = {
         Action.RETRY: [
-            gettext("They go back in line, each with its priority, and workers take them at once."),
+            gettext("They go back in line, each with its priority, and run once workers are free."),
             gettext("What they did outside the queue may happen a second time."),
         ],
         Action.PROMOTE: [gettext("They go in line at once, each with its priority.")],
@@ -184,12 +183,22 @@ def _removal(picked: Picked) -> Sequence[str]:
     return said
 
 
-def _warnings(action: Action, picked: Picked) -> Sequence[str]:
+def _warnings(action: Action, picked: Picked, about: QueueSubject) -> Sequence[str]:
     if action is Action.REMOVE and (warning := keeping.none_kept()):
         return [warning]
-    if action is Action.RETRY and picked.state is State.COMPLETED:
-        return [gettext("These jobs have done their work. It will be done again.")]
-    return []
+    done = action is Action.RETRY and picked.state is State.COMPLETED
+    again = [gettext("These jobs have done their work. It will be done again.")] if done else []
+    return [*again, *(_held_up(about) if action in STARTS else [])]
+
+
+def _held_up(about: QueueSubject) -> Sequence[str]:
+    """Why jobs that shall run now will not."""
+    found = []
+    if about.info.counts.paused:
+        found.append(gettext("The queue is paused: they will wait until it is resumed."))
+    if about.workers == 0:
+        found.append(gettext("No worker is connected to this queue: they will wait until one is."))
+    return found
 
 
 def _duration(action: Action, picked: Picked, now: int | None) -> Sequence[str]:

@@ -12,17 +12,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from dashboard.access import actor_of, by_action, requires_right, safe_next
+from dashboard.actions import subject
 from dashboard.actions.forms import ActionForm, DelayForm, FailForm, PriorityForm, RemoveForm, RetryForm
+from dashboard.actions.subject import QueueSubject
 from dashboard.http import page
 from dashboard.selection import Picked, question
 from dashboard.selection.question import typed_name
-from queues import operations, outages, readings
+from queues import operations, readings
 from queues.actions import Action
 from queues.audit import Asked
 from queues.errors import BadInput
 from queues.models import AuditEntry
-from queues.operations.ability import ability
-from queues.types import Counts, QueueRef
+from queues.types import QueueRef
 
 FORMS: Mapping[Action, type[ActionForm]] = {
     Action.RETRY: RetryForm,
@@ -47,9 +48,9 @@ ONCE: Mapping[Action, Callable[..., AuditEntry]] = {
 def ask(request: HttpRequest, source: str, queue: str, action: str) -> HttpResponse:
     """The question with fresh numbers. Changes nothing; POST, because what is picked may be long."""
     verb, picked = _asked(request, source, queue, action)
-    counts = _counts(picked.queue)
-    form = FORMS[verb](name=typed_name(verb, picked, counts))
-    return _page(request, verb, picked, counts, form, status=422 if picked.empty else 200)
+    about = subject.of_queue(picked.queue, verb)
+    form = FORMS[verb](name=typed_name(verb, picked, about.info.counts))
+    return _page(request, verb, picked, about, form, status=422 if picked.empty else 200)
 
 
 @require_POST
@@ -57,10 +58,10 @@ def ask(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
 def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpResponse:
     """Do it: a few jobs at once and back to the list, many in the background with a page of their own."""
     verb, picked = _asked(request, source, queue, action)
-    counts = _counts(picked.queue)
-    form = FORMS[verb](request.POST, name=typed_name(verb, picked, counts))
+    about = subject.of_queue(picked.queue, verb)
+    form = FORMS[verb](request.POST, name=typed_name(verb, picked, about.info.counts))
     if picked.empty or not form.is_valid():
-        return _page(request, verb, picked, counts, form, status=422)
+        return _page(request, verb, picked, about, form, status=422)
     asked = Asked(actor_of(request), key=form.cleaned_data["key"], reason=form.cleaned_data["reason"])
     if picked.targets is not None and len(picked.targets) <= operations.INLINE:
         return redirect(_done(_back(request, picked), _at_once(asked, verb, picked, form.arguments())))
@@ -98,11 +99,6 @@ def _asked(request: HttpRequest, source: str, queue: str, action: str) -> tuple[
     return Action(action), picked
 
 
-def _counts(queue: QueueRef) -> Counts:
-    with outages.watched(queue.source) as reader:
-        return reader.queue(queue).counts
-
-
 def _servers_clock(picked: Picked) -> int:
     """The moment as the server's clock had it, as far as its distance from ours is known."""
     known = readings.health(picked.queue.source)
@@ -111,11 +107,10 @@ def _servers_clock(picked: Picked) -> int:
 
 
 def _page(
-    request: HttpRequest, verb: Action, picked: Picked, counts: Counts, form: ActionForm, *, status: int
+    request: HttpRequest, verb: Action, picked: Picked, about: QueueSubject, form: ActionForm, *, status: int
 ) -> HttpResponse:
     act = reverse("act-bulk", args=[picked.queue.source, picked.queue.slug, verb.value])
-    off = ability(picked.queue).why_not(verb)
-    asked = question(verb, picked, counts, form, act=act, back=_back(request, picked), off=off)
+    asked = question(verb, picked, about, form, act=act, back=_back(request, picked))
     return page(request, "actions/ask.html", {"ask": asked, "ref": picked.queue}, fragments=("ask",), status=status)
 
 

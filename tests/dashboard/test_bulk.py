@@ -117,6 +117,18 @@ def test_the_question_tells_fresh_numbers_the_queue_and_the_source(operator: Cli
     assert [node.attrs["value"] for node in form.children if node.attrs.get("name") == "job"] == sent["job"]
 
 
+def test_what_keeps_jobs_from_running_is_told_before_they_are_retried(operator: Client, valkey: redis.Redis) -> None:
+    page = Page(operator.post(ASK.format("retry"), picks(operator, "failed")))
+    assert "No worker is connected to this queue: they will wait until one is." in page.text
+    assert "paused" not in page.text
+    valkey.hset("bull:mail:meta", "paused", "1")
+    assert (
+        "The queue is paused: they will wait"
+        in Page(operator.post(ASK.format("retry"), picks(operator, "failed"))).text
+    )
+    assert "they will wait" not in Page(operator.post(ASK.format("remove"), picks(operator, "failed"))).text
+
+
 def test_asking_changes_nothing(operator: Client, valkey: redis.Redis) -> None:
     before = _content(valkey)
     for state, verb in (("failed", "retry"), ("failed", "remove"), ("delayed", "promote"), ("active", "fail")):

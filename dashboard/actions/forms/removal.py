@@ -16,10 +16,7 @@ class RemoveForm(ActionForm):
     children = forms.BooleanField(
         label=_("Also remove the children"),
         required=False,
-        help_text=_(
-            "And all below them, in this and other queues; these cannot be restored. If a worker holds one of them, "
-            "nothing is removed."
-        ),
+        help_text=_("And all below them, in this and other queues. If a worker holds one of them, nothing is removed."),
     )
 
     def __init__(self, *args: Any, below: bool = True, **kwargs: Any) -> None:
