@@ -155,21 +155,6 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Deduplication:
-    """Which job holds a deduplication id: as long as it does, others with this id are dropped.
-
-    `state` is None where the holder is in no list, or `gone` without a hash: then nothing will ever give the id back,
-    unless it has a time to live. `follows`: the payload of a further job waits for the holder to end.
-    """
-
-    holder: bytes
-    state: State | None
-    gone: bool
-    ttl_ms: int | None  # None: until it is given back
-    follows: bool
-
-
-@dataclass(frozen=True, slots=True)
 class HeldId:
     """A deduplication id that stands in the keys, as far as short looks tell.
 

@@ -14,7 +14,6 @@ from queues.actions import (
     Action,
     Below,
     Clock,
-    Deduplication,
     HeldIds,
     Members,
     NewJob,
@@ -262,9 +261,6 @@ class Actions(Protocol):
 
     def requeue(self, queue: QueueRef, targets: Sequence[Target]) -> Sequence[Result]:
         """Active jobs whose lock is gone, back to where they wait."""
-
-    def deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Deduplication | None:
-        """Which job holds a deduplication id, and where that is; None when nobody does. Reads only, one call."""
 
     def release_deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Result:
         """Forget which job holds a deduplication id, where that job is gone or has ended."""

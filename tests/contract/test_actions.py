@@ -249,7 +249,6 @@ def test_a_server_that_is_away_is_said_to_be_by_every_action(stage: Stage, actio
         lambda: actions.add(queue, NewJob(b"job", b"1"), token="t"),
         lambda: actions.edit(JobRef(queue, b"1"), b"1", was=b"2"),
         lambda: actions.log(JobRef(queue, b"1"), "x", token="t"),
-        lambda: actions.deduplication(queue, b"one"),
         lambda: actions.obliterate(queue, force=True),
         lambda: actions.trim_events(queue, keep=1),
     ]

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 import redis
 
-from queues.actions import Deduplication, NewJob, Outcome
+from queues.actions import NewJob, Outcome
 from queues.backends.bullmq.actions import BullMQActions
 from queues.types import QueueRef, State
 from tests.node import Node
@@ -50,12 +50,9 @@ def test_ac_10_a_stale_id_is_released_and_jobs_can_be_added_again(
     if new == 5:
         assert node.run(ADD, url=server.url, major=5) == "1"
         assert node.run(WAITING, url=server.url, major=5) == 0
-    assert operating.deduplication(SHOP, b"one") == Deduplication(
-        b"1", state=None, gone=True, ttl_ms=None, follows=False
-    )
     result = operating.release_deduplication(SHOP, b"one")
     assert (result.outcome, result.id) == (Outcome.DONE, b"1")
-    assert operating.deduplication(SHOP, b"one") is None
+    assert store.get("bull:shop:de:one") is None
     assert operating.release_deduplication(SHOP, b"one").outcome is Outcome.ALREADY
     node.run(ADD, url=server.url, major=new)
     assert node.run(WAITING, url=server.url, major=new) == 1
@@ -70,15 +67,20 @@ def test_ac_10_a_stale_id_is_released_and_jobs_can_be_added_again(
     ],
 )
 def test_an_id_whose_job_is_yet_to_run_stays(
-    *, more: dict[str, int], state: State, new: int, node: Node, server: Server, operating: BullMQActions
+    *,
+    more: dict[str, int],
+    state: State,
+    new: int,
+    node: Node,
+    server: Server,
+    store: redis.Redis,
+    operating: BullMQActions,
 ) -> None:
     node.run(ADD, url=server.url, major=new, more=more)
     result = operating.release_deduplication(SHOP, b"one")
     assert (result.outcome, result.state, result.id) == (Outcome.WRONG_STATE, state, b"1")
     assert result.why
-    held = operating.deduplication(SHOP, b"one")
-    assert held
-    assert (held.holder, held.state, held.gone) == (b"1", state, False)
+    assert store.get("bull:shop:de:one") == b"1"
 
 
 def test_an_id_whose_job_runs_stays_with_the_job_that_follows(
@@ -88,9 +90,7 @@ def test_an_id_whose_job_runs_stays_with_the_job_that_follows(
              "{ deduplication: { id: 'one', keepLastIfActive: true } }); await until"),
              url=server.url, major=new)  # fmt: skip
     node.run(ADD, url=server.url, major=new, opts={"keepLastIfActive": True})
-    held = operating.deduplication(SHOP, b"one")
-    assert held
-    assert (held.state, held.follows) == (State.ACTIVE, True)
+    assert store.exists("bull:shop:dn:one")
     assert operating.release_deduplication(SHOP, b"one").state is State.ACTIVE
     store.delete("bull:shop:1", "bull:shop:1:lock")
     result = operating.release_deduplication(SHOP, b"one")
@@ -99,14 +99,11 @@ def test_an_id_whose_job_runs_stays_with_the_job_that_follows(
 
 
 def test_an_id_with_a_time_to_live_is_released_when_its_job_has_ended(
-    new: int, node: Node, server: Server, operating: BullMQActions
+    new: int, node: Node, server: Server, store: redis.Redis, operating: BullMQActions
 ) -> None:
     node.run(ADD, url=server.url, major=new, opts={"ttl": 3_600_000})
     node.run(FAIL, url=server.url, major=new)
-    held = operating.deduplication(SHOP, b"one")
-    assert held
-    assert held.state is State.FAILED
-    assert 0 < cast(int, held.ttl_ms) <= 3_600_000
+    assert 0 < store.pttl("bull:shop:de:one") <= 3_600_000
     result = operating.release_deduplication(SHOP, b"one")
     assert (result.outcome, result.state) == (Outcome.DONE, State.FAILED)
     assert node.run(ADD, url=server.url, major=new) == "2"
@@ -138,10 +135,8 @@ def test_a_job_whose_id_is_held_is_refused_and_not_dropped(
 def test_an_id_that_holds_anything_odd_is_released(odd: bytes, store: redis.Redis, operating: BullMQActions) -> None:
     store.hset("bull:shop:meta", "version", "bullmq:6.7.0")
     store.set(b"bull:shop:de:" + odd, odd)
-    held = operating.deduplication(SHOP, odd)
-    assert held
-    assert held.holder == odd
-    assert operating.release_deduplication(SHOP, odd).outcome is Outcome.DONE
+    result = operating.release_deduplication(SHOP, odd)
+    assert (result.outcome, result.id) == (Outcome.DONE, odd)
 
 
 def test_on_4_no_id_is_released(node: Node, server: Server, store: redis.Redis, operating: BullMQActions) -> None:

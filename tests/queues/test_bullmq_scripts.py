@@ -1,7 +1,9 @@
-"""Our Lua: every key that a script touches is declared, as servers that check it (Dragonfly) want it."""
+"""Our Lua: what reads touches declared keys only, as servers that check it (Dragonfly) want it; nothing is unused."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from tests.valkey import Server
 
 FOLDER = Path(scripts.__file__).parent / "lua"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.lua"))
+ACTIONS = sorted((FOLDER / "actions").glob("*.lua"))
+PARTS = sorted((FOLDER / "parts").glob("*.lua"))
 
 # As Dragonfly does, refuse what is not declared. Lua's own table of functions cannot be changed, so it is shadowed.
 _CHECKED = """
@@ -74,6 +78,48 @@ def test_every_script_says_what_it_is_for_and_is_used() -> None:
     for name in NAMES:
         assert (FOLDER / f"{name}.lua").read_text().startswith("-- ")
         assert f'script("{name}")' in sources
+
+
+def _code(path: Path) -> str:
+    """A script without its comments."""
+    return re.sub(r"--.*", "", path.read_text())
+
+
+def _names(path: Path) -> set[str]:
+    """What a part defines for scripts and other parts."""
+    found = re.findall(r"^local (?:function )?([A-Za-z_, ]+?)(?: =|\()", path.read_text(), re.MULTILINE)
+    return {name.strip() for names in found for name in names.split(",")}
+
+
+def _says(text: str, names: set[str]) -> bool:
+    return any(re.search(rf"\b{name}\b", text) for name in names)
+
+
+@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.stem)
+def test_every_action_says_what_it_is_for_is_used_and_needs_its_parts(path: Path) -> None:
+    first, second, *_more = path.read_text().splitlines()
+    assert second.startswith("-- ")
+    sources = "".join(path.read_text() for path in FOLDER.parent.glob("*.py"))
+    assert f'"{path.stem}"' in sources or f'"actions/{path.stem}"' in sources
+    needs = first.removeprefix("-- needs: ").split(", ")
+    for at, part in enumerate(needs):
+        behind = [FOLDER / "parts" / f"{each}.lua" for each in needs[at + 1 :]]
+        text = "".join(_code(each) for each in (path, *behind))
+        assert _says(text, _names(FOLDER / "parts" / f"{part}.lua")), f"{part} is not needed"
+
+
+@pytest.mark.parametrize("path", PARTS, ids=lambda path: path.stem)
+def test_every_part_says_what_it_is_for_and_each_thing_in_it_is_used(path: Path) -> None:
+    assert path.read_text().startswith("-- ")
+    everything = "".join(_code(each) for each in (*ACTIONS, *PARTS))
+    assert _names(path)
+    for name in _names(path):
+        assert len(re.findall(rf"\b{name}\b", everything)) > 1, name
+
+
+def test_no_two_parts_have_one_name_for_two_things() -> None:
+    counted = Counter(name for path in PARTS for name in _names(path))
+    assert [name for name, count in counted.items() if count > 1] == []
 
 
 def test_the_digest_is_that_of_the_text(store: redis.Redis) -> None:

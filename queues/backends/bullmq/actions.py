@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from queues.actions import Action, Below, Clock, Deduplication, Members, NewJob, Result, Step, Stored, Target
+from queues.actions import Action, Below, Clock, Members, NewJob, Result, Step, Stored, Target
 from queues.backends.bullmq import additions, copies, moves, removals, steering, sweeps
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.writer import Writer
@@ -89,9 +89,6 @@ class BullMQActions:
 
     def trim_events(self, queue: QueueRef, *, keep: int) -> Step:
         return sweeps.trim_events(self._writer, queue, keep=keep)
-
-    def deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Deduplication | None:
-        return steering.deduplication(self._writer, queue, deduplication_id)
 
     def release_deduplication(self, queue: QueueRef, deduplication_id: bytes) -> Result:
         return steering.release_deduplication(self._writer, queue, deduplication_id)

@@ -1,6 +1,7 @@
 """Our Lua scripts as commands: read from `lua/`, called by their digest, and found again by it.
 
-A script of `lua/actions/` writes. What several of them share stands in `lua/parts/`: a first line
+Scripts of `lua/actions/` are for acting: most write, and some read what is acted on. They declare the queue's meta key
+alone, since the others follow from it. What several of them share stands in `lua/parts/`: a first line
 `-- needs: queue, parents` puts those parts in front of a script, in this order.
 """
 
@@ -22,7 +23,7 @@ _by_digest: dict[str, Script] = {}
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script whose every key is declared, so that servers which check that (Dragonfly) run it too."""
+    """A script. Those that read for pages declare every key, as servers that check it (Dragonfly) want it."""
 
     text: str
     digest: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from queues.actions import Action, Deduplication, Outcome, Result, Step
+from queues.actions import Action, Outcome, Result, Step
 from queues.backends.bullmq.counts import major
 from queues.backends.bullmq.replies import Reply, array, blob, integer
 from queues.backends.bullmq.rights import refusal
@@ -53,21 +53,6 @@ def release_deduplication(writer: Writer, queue: QueueRef, deduplication_id: byt
     if outcome is Outcome.WRONG_STATE:
         why = _("The job that holds it has not ended.")
     return Result(blob(holder) or b"", outcome, state=kind, why=why, removed=integer(waiting) or 0)
-
-
-def deduplication(writer: Writer, queue: QueueRef, deduplication_id: bytes) -> Deduplication | None:
-    reply = writer.asked("deduplication", queue, deduplication_id)
-    if reply is None:
-        return None
-    holder, state, ttl, waiting = array(reply, 4)
-    left = integer(ttl)
-    return Deduplication(
-        blob(holder) or b"",
-        state=STATES.get(_word(state)),
-        gone=blob(state) == b"gone",
-        ttl_ms=left if left is not None and left >= 0 else None,
-        follows=integer(waiting) == 1,
-    )
 
 
 def pause(writer: Writer, queue: QueueRef) -> Step:

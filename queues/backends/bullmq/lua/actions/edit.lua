@@ -1,4 +1,4 @@
--- needs: queue, where, job
+-- needs: queue, job
 -- Other data for a job, where its data is what it was when somebody began to edit it; nothing else is touched.
 -- BullMQ tells nobody either. ARGV: the job's id, what the data was, what it shall be. Back: an outcome and a detail.
 local id, was, data = ARGV[1], ARGV[2], ARGV[3]
