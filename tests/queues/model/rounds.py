@@ -52,7 +52,8 @@ class Round:
         ops += [app.taking(how) for how in ENDS] + [app.new("plain"), app.new("urgent"), app.taking("lose")]
         app.run(*ops)
         if by:
-            app.run(app.pausing("pause", by), app.new("plain"), app.new("later"))
+            # By the same major: another's would stand in the other list, and be lost by a resume of 5.x anyway.
+            app.run(app.pausing("pause", by), {**app.new("plain"), "major": by}, {**app.new("later"), "major": by})
         if then:
             self.theirs(app.pausing("resume", then))
         look(self.store)
