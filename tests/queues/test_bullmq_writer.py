@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 import redis
+from hiredis import Reader
 from redis.exceptions import ResponseError
 
 from queues.actions import BATCH, NewJob, Outcome, Target
@@ -55,16 +56,29 @@ class Cut:
             thread.start()
 
     def _pass(self, ours: socket.socket) -> None:
+        asked, told = Reader(), Reader()
         with ours, socket.create_connection(("127.0.0.1", self._server.port)) as theirs:
             while sent := ours.recv(1 << 20):
                 theirs.sendall(sent)
+                asked.feed(sent)
+                commands = [str(command) for command in _all(asked)]
+                answers = b""
+                while commands:
+                    answer = theirs.recv(1 << 20)
+                    told.feed(answer)
+                    answers += answer
+                    del commands[: len(list(_all(told)))]
                 if b"EVAL" in sent and self.after is not None:
                     if self.after == 0:
-                        theirs.settimeout(10)
-                        theirs.recv(1 << 20)  # it is done by now; nobody hears of it
-                        return
+                        return  # it is done by now; nobody hears of it
                     self.after -= 1
-                ours.sendall(theirs.recv(1 << 20))
+                ours.sendall(answers)
+
+
+def _all(reader: Reader) -> Iterator[object]:
+    """The commands, or the answers, that are there whole."""
+    while (one := reader.gets()) is not False:
+        yield one
 
 
 @contextmanager

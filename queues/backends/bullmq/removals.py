@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from queues.actions import BATCH, BELOW, Outcome, Result, Target
 from queues.backends.bullmq import places
 from queues.backends.bullmq.replies import Reply, array, blob, integer
-from queues.backends.bullmq.writer import STATES, Writer, result
+from queues.backends.bullmq.writer import STATES, Writer, answers, result
 from queues.errors import LimitExceeded, QueueError, Unsure
 from queues.text import text
 from queues.types import JobRef, QueueRef, State
@@ -95,14 +95,15 @@ class _Removal:
             targets = [self.targets[number] for number in part]
             flat = [piece for one in targets for piece in (one.id, one.seen, hints.get(one.id, otherwise))]
             reply, ms = self._send(flat)
+            answered = answers(reply, most=len(part))
             if not quick:
-                pace.took(len(part), ms)
-            for number, one, told in zip(part, targets, array(reply, len(part)), strict=True):
+                pace.took(len(answered), ms)
+            for number, one, told in zip(part, targets, answered, strict=False):
                 if (said := array(told)[0]) in (AGAIN, TREE):
                     (again if said == AGAIN else self.trees).append(number)
                 else:
                     self.answers[number] = result(one, told)
-            at += len(part)
+            at += len(answered)
         return again
 
     def _send(self, flat: Sequence[bytes]) -> tuple[Reply, float]:

@@ -14,9 +14,9 @@ from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.faults import refused
 from queues.backends.bullmq.keys import META, key
 from queues.backends.bullmq.pace import Pace
-from queues.backends.bullmq.replies import Command, Part, Reply, array, blob, integer
+from queues.backends.bullmq.replies import Command, Part, Reply, array, blob, integer, strange
 from queues.backends.bullmq.rights import Rights
-from queues.backends.bullmq.scripts import script
+from queues.backends.bullmq.scripts import script, with_text
 from queues.errors import LimitExceeded, QueueError, Unsure
 from queues.types import QueueRef, State
 
@@ -31,6 +31,7 @@ class Writer:
     connection: Connection
     rights: Rights = field(init=False)
     _paces: dict[str, Pace] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)  # digests of scripts that the server has been told
 
     def __post_init__(self) -> None:
         self.rights = Rights(self.connection)
@@ -46,8 +47,9 @@ class Writer:
         """Call `lua/actions/<name>.lua` for all targets, in as many scripts as they take; a result for each.
 
         The script gets the queue's meta key, the arguments, then id and `seen` of each target, and gives back for each
-        an array that `read` understands: the outcome and one detail, where nothing else is said. When the server is
-        lost on the way, the error is `Unsure`, with the results so far.
+        an array that `read` understands: the outcome and one detail, where nothing else is said. It may answer for the
+        first of them only, where these were enough for one script. When the server is lost on the way, the error is
+        `Unsure`, with the results so far.
         """
         if len(targets) > BATCH:
             raise LimitExceeded(_("This can be done to at most %(most)d jobs at once.") % {"most": BATCH})
@@ -65,9 +67,10 @@ class Writer:
                 if not results:
                     raise
                 raise Unsure(str(error), source=self.connection.source, results=results) from error
-            pace.took(len(part), ms)
-            results += [read(target, told) for target, told in zip(part, array(reply, len(part)), strict=True)]
-            at += len(part)
+            answered = answers(reply, most=len(part))
+            pace.took(len(answered), ms)
+            results += [read(target, told) for target, told in zip(part, answered, strict=False)]
+            at += len(answered)
         return results
 
     def timed(self, name: str, queue: QueueRef, *arguments: Part) -> tuple[Reply, float]:
@@ -76,7 +79,11 @@ class Writer:
         ReadOnly before anything is sent, where the server would refuse it half-way.
         """
         self.rights.ensure(queue)
-        call = script(f"actions/{name}").call([key(queue, META)], *arguments)
+        wanted = script(f"actions/{name}")
+        call = wanted.call([key(queue, META)], *arguments)
+        if wanted.digest not in self._known:  # its text, so that it is timed: a server that lacks it is asked again
+            call = with_text(call)
+            self._known.add(wanted.digest)
         began = time.monotonic()
         before, reply, after = self.connection.run([("TIME",), call, ("TIME",)], tolerant=True)
         if isinstance(before, ResponseError) or isinstance(after, ResponseError):  # users may be forbidden to ask
@@ -96,6 +103,14 @@ class Writer:
     def pace(self, name: str) -> Pace:
         """How many jobs a step of this script takes."""
         return self._paces.setdefault(name, Pace())
+
+
+def answers(reply: Reply, *, most: int) -> list[Reply]:
+    """What a script said of its targets, or of the first of them."""
+    told = array(reply)
+    if not 1 <= len(told) <= most:
+        raise strange()
+    return told
 
 
 def result(target: Target, told: Reply) -> Result:

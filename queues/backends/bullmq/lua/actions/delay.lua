@@ -10,7 +10,7 @@ local function moved(id, seen)
   if four then return { "unsupported", "", "four" } end
   local score = call("ZSCORE", base .. "delayed", id)
   if call("EXISTS", key) == 0 then return { "gone", score and "delayed" or "" } end
-  if not score then return { "wrong-state", (state_of(base, id)) } end
+  if not score then return { "wrong-state", (state_among(base, id)) } end
   if is_next_run(id) then return { "scheduled", "delayed" } end
   local due = math.floor(tonumber(score) / 4096)
   if due == at or (due < now and at == now) then return { "already", "delayed" } end
@@ -22,6 +22,9 @@ local function moved(id, seen)
   return { "done", "delayed" }
 end
 
-for i = 2, #ARGV, 2 do results[#results + 1] = moved(ARGV[i], ARGV[i + 1]) end
+for i = 2, #ARGV, 2 do
+  if is_enough() then break end
+  results[#results + 1] = moved(ARGV[i], ARGV[i + 1])
+end
 if done then wake_for_delayed(base) end
 return results

@@ -61,5 +61,8 @@ local function failed(id, seen)
   return { "done", "failed" }
 end
 
-for i = 2, #ARGV, 2 do results[#results + 1] = failed(ARGV[i], ARGV[i + 1]) end
+for i = 2, #ARGV, 2 do
+  if is_enough() then break end
+  results[#results + 1] = failed(ARGV[i], ARGV[i + 1])
+end
 return results

@@ -12,6 +12,7 @@ local function erase(id)
   local fields = hash_of(base, id)
   if not fields then return end
   local parent, deduplication = fields[2], fields[3]
+  frees(base .. id)
   forget(base, id, parent and string.sub(parent, 1, #base) ~= base, fields)
   unlinked[#unlinked + 1] = base .. id .. ":lock"
   if deduplication then
@@ -20,16 +21,25 @@ local function erase(id)
   end
 end
 
+-- Both give how many jobs went.
 local function take_list(name)
-  local ids = call("LRANGE", base .. name, -size, -1)
-  if #ids > 0 then call("LTRIM", base .. name, 0, -#ids - 1) end
-  return ids
+  local ids, number = call("LRANGE", base .. name, -size, -1), 0
+  while number < #ids and not is_enough() do
+    erase(ids[#ids - number])
+    number = number + 1
+  end
+  if number > 0 then call("LTRIM", base .. name, 0, -number - 1) end
+  return number
 end
 
 local function take_set(name)
-  local ids = call("ZRANGE", base .. name, 0, size - 1)
-  for first = 1, #ids, 5000 do call("ZREM", base .. name, unpack(ids, first, math.min(first + 4999, #ids))) end
-  return ids
+  local ids, number = call("ZRANGE", base .. name, 0, size - 1), 0
+  while number < #ids and not is_enough() do
+    number = number + 1
+    erase(ids[number])
+  end
+  for first = 1, number, 5000 do call("ZREM", base .. name, unpack(ids, first, math.min(first + 4999, number))) end
+  return number
 end
 
 -- The next run of a scheduler goes by its name too, wherever it stands.
@@ -46,10 +56,9 @@ end
 local function step()
   for _, name in ipairs({ "active", "wait", "paused", unpack(SETS) }) do
     local of_list = name == "active" or name == "wait" or name == "paused"
-    local ids = of_list and take_list(name) or not of_list and take_set(name) or {}
-    for _, id in ipairs(ids) do erase(id) end
+    local went = (of_list and take_list or take_set)(name)
     settle()
-    if #ids > 0 then return #ids, "more" end
+    if went > 0 then return went, "more" end
   end
   if take_schedulers() > 0 then
     settle()

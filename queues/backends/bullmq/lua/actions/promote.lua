@@ -16,7 +16,7 @@ local function promoted(id, seen)
   local score = call("ZSCORE", base .. "delayed", id)
   if call("EXISTS", key) == 0 then return { "gone", score and "delayed" or "" } end
   if not score then
-    local now = state_of(base, id)
+    local now = state_among(base, id)
     local waits = now == "waiting" or now == "prioritized" or now == "active"
     return { waits and "already" or "wrong-state", now }
   end
@@ -31,5 +31,8 @@ local function promoted(id, seen)
   return { "done", "" }
 end
 
-for i = 1, #ARGV, 2 do results[#results + 1] = promoted(ARGV[i], ARGV[i + 1]) end
+for i = 1, #ARGV, 2 do
+  if is_enough() then break end
+  results[#results + 1] = promoted(ARGV[i], ARGV[i + 1])
+end
 return results

@@ -7,6 +7,8 @@
 local wanted, trees = ARGV[1], ARGV[2] == "1"
 local results, known, drift = {}, {}, {}
 local LISTS = { w = "wait", p = "paused" }
+local of_set = false
+for _, name in ipairs(SETS) do of_set = of_set or name == wanted end
 
 -- The index of an id that was `distance` entries from the tail; others' moves since then are learnt on the way.
 local function near(list, id, distance)
@@ -26,6 +28,10 @@ local function near(list, id, distance)
 end
 
 local function place(id, hint)
+  if of_set then -- where else they may be is not looked for
+    local score = call("ZSCORE", base .. wanted, id)
+    return score and wanted or "elsewhere", score
+  end
   if hint == "" then return place_of(base, id) end
   for _, name in ipairs(SETS) do
     local score = call("ZSCORE", base .. name, id)
@@ -48,6 +54,10 @@ local function removed(id, seen, hint)
   if known[id] then return { "gone", "" } end
   local from, at = place(id, hint)
   if from == "again" then return { "again", "" } end
+  if from == "elsewhere" then
+    if not has_hash(base, id) then return { "gone", "" } end
+    return { "wrong-state", (state_among(base, id)) }
+  end
   local why, detail = not_meant(id, seen, wanted, from, at)
   if why then return { why, detail } end
   local key = base .. id
@@ -59,12 +69,16 @@ local function removed(id, seen, hint)
   if why then return { why, detail } end
   if from == "active" and has_hash(base, id) then return { "wrong-state", "active" } end
   known[id] = true
+  frees(key)
   take_from(base, from, id, at)
   forget(base, id, true)
   tell(base, "removed", "jobId", id, "prev", from)
   return { "done", state_named(from) }
 end
 
-for i = 3, #ARGV, 3 do results[#results + 1] = removed(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+for i = 3, #ARGV, 3 do
+  if is_enough() then break end
+  results[#results + 1] = removed(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+end
 settle()
 return results

@@ -17,5 +17,8 @@ local function requeued(id, seen)
   return { "done", "" }
 end
 
-for i = 1, #ARGV, 2 do results[#results + 1] = requeued(ARGV[i], ARGV[i + 1]) end
+for i = 1, #ARGV, 2 do
+  if is_enough() then break end
+  results[#results + 1] = requeued(ARGV[i], ARGV[i + 1])
+end
 return results

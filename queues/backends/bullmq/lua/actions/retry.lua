@@ -38,7 +38,7 @@ local function retried(id, seen)
     return { "gone", score and state or "" }
   end
   if not score then
-    local now = state_of(base, id)
+    local now = state_among(base, id)
     local waits = now == "waiting" or now == "prioritized" or now == "active"
     return { waits and "already" or "wrong-state", now }
   end
@@ -62,5 +62,8 @@ local function retried(id, seen)
   return { "done", "", reason }
 end
 
-for i = 4, #ARGV, 2 do results[#results + 1] = retried(ARGV[i], ARGV[i + 1]) end
+for i = 4, #ARGV, 2 do
+  if is_enough() then break end
+  results[#results + 1] = retried(ARGV[i], ARGV[i + 1])
+end
 return results

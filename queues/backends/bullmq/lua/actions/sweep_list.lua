@@ -14,7 +14,8 @@ for i = 7, 10 do
   local id = ARGV[i]
   if id and id ~= "" then
     (i < 9 and last or beyond)[id] = true
-    if second and (id == "*" or call("LPOS", list, id, "RANK", -1)) then there = true end
+    -- Mostly at the head; the list may be a long one.
+    there = there or second and (id == "*" or call("LPOS", list, id, "MAXLEN", 1000) or call("LPOS", list, id, "RANK", -1))
   end
 end
 if second and not there then return { 0, 0, {}, {}, 0, 1, "" } end
@@ -26,6 +27,10 @@ local ended, going, known, stayed, above = low == 0, {}, {}, 0, ""
 
 for at = #ids, 1, -1 do
   local id = ids[at]
+  if is_enough() then
+    ended = false
+    break
+  end
   if second and beyond[id] then
     ended = true
     break

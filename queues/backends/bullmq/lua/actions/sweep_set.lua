@@ -11,6 +11,10 @@ local ended, going, known, seen = #found < 2 * size, {}, {}, 0
 
 for i = 1, #found, 2 do
   local at, goes = tonumber(found[i + 1]), nil
+  if is_enough() then
+    ended = false
+    break
+  end
   local fields = hash_of(base, found[i])
   if clock == "due" then at = math.floor(at / 4096) end
   if clock == "created" then

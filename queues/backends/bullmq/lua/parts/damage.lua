@@ -7,6 +7,7 @@ strict.decode_invalid_numbers(false)
 
 -- cjson refuses what JSON.parse takes: 1,000 levels, and halves of characters (\ud800).
 local function is_json(text)
+  took(#text, PARSED)
   local ok, problem = pcall(strict.decode, text)
   if not ok and string.find(text, "\\u", 1, true) then
     local whole = string.gsub(text, "\\u[dD][89a-fA-F]%x%x", "\\u0041")

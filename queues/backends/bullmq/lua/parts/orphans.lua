@@ -7,7 +7,8 @@ local function not_orphaned(id, seen, after)
   local key = base .. id
   if is_four(base) then return { "unsupported", "", "four" } end
   if call("EXISTS", key) == 0 then return { "gone", call("LPOS", base .. "active", id) and "active" or "" } end
-  local now = state_of(base, id)
+  took(call("LLEN", base .. "active"), PASSED)
+  local now = call("LPOS", base .. "active", id) and "active" or state_among(base, id)
   if now ~= "active" then return { after[now] and "already" or "wrong-state", now } end
   local stored = call("HMGET", key, "timestamp", "processedOn")
   if seen ~= "" and tonumber(seen) ~= tonumber(stored[1] or "") then return { "changed", "active" } end

@@ -25,6 +25,7 @@ local function place_of(prefix, id)
     if score then return name, score end
   end
   for _, name in ipairs({ "active", "wait", "paused" }) do
+    took(call("LLEN", prefix .. name), PASSED)
     local index = call("LPOS", prefix .. name, id, "RANK", -1)
     if index then return name, index end
   end
@@ -54,6 +55,12 @@ local function not_meant(id, seen, wanted, from, at)
     local now = type(at) == "string" and at or call("HGET", base .. id, "timestamp")
     if now ~= seen then return "wrong-state", state end
   end
+end
+
+-- What a job takes is given back while the server is held, but for what has many parts.
+local function frees(key)
+  local size = redis.pcall("HSTRLEN", key, "data")
+  if type(size) == "number" then took(size, FREED) end
 end
 
 -- Entries of lists go in two steps, so that many cost one pass: each is covered, then all covered ones are taken out.

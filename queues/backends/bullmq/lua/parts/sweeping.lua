@@ -25,6 +25,10 @@ end
 -- Whether nothing keeps a job that is old enough; what does is counted.
 local function may_go(prefix, id)
   local why, detail = kept(prefix, id, false)
-  if why then keep(id, why, detail) end
-  return not why
+  if why then
+    keep(id, why, detail)
+    return false
+  end
+  frees(prefix .. id)
+  return true
 end

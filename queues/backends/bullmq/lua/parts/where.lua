@@ -1,7 +1,9 @@
 -- In which of its queue's collections a job is. Lists of any length: looked through only when nothing else holds it.
 local SETS = { "completed", "failed", "delayed", "prioritized", "waiting-children" }
 
--- The state, and the score or (in lists) nothing. For a list that is long this costs as long as LPOS does.
+local SHORT = 1000 -- entries of a list that is looked through for each of many jobs
+
+-- The state, and the score or (in lists) nothing. For a list that is long this costs as long as LPOS does: for one job.
 local function state_of(prefix, id)
   for _, name in ipairs(SETS) do
     local score = call("ZSCORE", prefix .. name, id)
@@ -12,4 +14,23 @@ local function state_of(prefix, id)
     return "waiting"
   end
   return "unknown"
+end
+
+-- The same for one of many, which are not looked for in lists that are long: there its hash tells. What has begun to wait
+-- or to run has no `finishedOn`, and what runs has a lock.
+local function state_among(prefix, id)
+  for _, name in ipairs(SETS) do
+    local score = call("ZSCORE", prefix .. name, id)
+    if score then return name, score end
+  end
+  local unsure = false
+  for name, state in pairs({ active = "active", wait = "waiting", paused = "waiting" }) do
+    if call("LLEN", prefix .. name) > SHORT then
+      unsure = true
+    elseif call("LPOS", prefix .. name, id) then
+      return state
+    end
+  end
+  if not unsure or redis.pcall("HEXISTS", prefix .. id, "finishedOn") ~= 0 then return "unknown" end
+  return call("EXISTS", prefix .. id .. ":lock") == 1 and "active" or "waiting"
 end

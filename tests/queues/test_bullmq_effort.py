@@ -1,0 +1,116 @@
+"""What keeps a script short: jobs that take long go few at a time, and no long list is looked through for each."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+import pytest
+import redis
+
+from queues.actions import Clock, Outcome, Target
+from queues.backends.bullmq.actions import BullMQActions
+from queues.types import QueueRef, State
+from tests.seed import seed_job, seed_queue
+
+SHOP = QueueRef("main", b"bull", b"shop")
+LONG = 1_001  # entries: more than a script looks through for each job
+
+
+def _calls(store: redis.Redis, *names: str) -> int:
+    told = cast("dict[str, dict[str, int]]", store.info("commandstats"))
+    return sum(told.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in names)
+
+
+@pytest.mark.parametrize("verb", ["retry", "promote"])
+def test_jobs_whose_data_is_long_to_check_share_a_script_with_few(
+    store: redis.Redis, operating: BullMQActions, verb: str
+) -> None:
+    data = json.dumps(["x" * 90] * 5_000)  # some 470 KB, of which two are enough
+    seed_queue(store, "shop", failed=6 if verb == "retry" else 0, delayed=6 if verb == "promote" else 0, data=data)
+    operating.unable(SHOP)
+    store.config_resetstat()
+    targets = [Target(b"%d" % number) for number in range(1, 7)]
+    if verb == "retry":
+        results = operating.retry(SHOP, targets, state=State.FAILED, reset=False)
+    else:
+        results = operating.promote(SHOP, targets)
+    assert [(result.id, result.outcome) for result in results] == [(target.id, Outcome.DONE) for target in targets]
+    assert _calls(store, "eval", "evalsha") >= 3
+    assert store.llen("bull:shop:wait") == 6
+
+
+def test_where_jobs_are_instead_is_not_looked_for_in_long_lists(store: redis.Redis, operating: BullMQActions) -> None:
+    seed_queue(store, "shop", waiting=LONG, active=LONG, parked=LONG)
+    store.set("bull:shop:1500:lock", "token")
+    seed_job(store, SHOP, "lost", finishedOn=1)
+    store.config_resetstat()
+    targets = [Target(b"500"), Target(b"1500"), Target(b"2500"), Target(b"lost"), Target(b"never")]
+    for results, there in (
+        (operating.retry(SHOP, targets, state=State.FAILED, reset=False), Outcome.ALREADY),
+        (operating.promote(SHOP, targets), Outcome.ALREADY),
+        (operating.delay(SHOP, targets, run_at_ms=1), Outcome.WRONG_STATE),
+    ):
+        assert [(result.outcome, result.state) for result in results] == [
+            (there, State.WAITING),
+            (there, State.ACTIVE),
+            (there, State.WAITING),
+            (Outcome.WRONG_STATE, None),
+            (Outcome.GONE, None),
+        ]
+    assert _calls(store, "lpos") == 0
+
+
+def test_a_script_that_the_server_does_not_know_is_timed_too(store: redis.Redis, operating: BullMQActions) -> None:
+    seed_queue(store, "shop", failed=1)
+    store.script_flush()
+    operating.unable(SHOP)
+    store.config_resetstat()
+    _reply, ms = operating._writer.timed("retry", SHOP, "failed", 0, 0, b"1", b"")
+    assert ms > 0.05  # not only the time that the answer takes that it is not known
+    assert _calls(store, "eval") == 2  # of the one that asks for rights, and of this
+
+
+@pytest.mark.parametrize("state", [State.FAILED, State.DELAYED])
+def test_jobs_that_have_left_their_set_are_not_looked_for_before_they_are_left(
+    store: redis.Redis, operating: BullMQActions, state: State
+) -> None:
+    seed_queue(store, "shop", waiting=LONG)
+    store.config_resetstat()
+    targets = [Target(b"%d" % number) for number in range(500, 520)] + [Target(b"gone")]
+    results = operating.remove(SHOP, targets, state=state, children=False)
+    assert [(result.outcome, result.state) for result in results] == [
+        *[(Outcome.WRONG_STATE, State.WAITING)] * 20,
+        (Outcome.GONE, None),
+    ]
+    assert _calls(store, "lpos") <= 40  # in the lists that are short
+
+
+@pytest.mark.parametrize("way", ["clean", "remove", "obliterate"])
+def test_jobs_whose_memory_takes_long_to_free_go_few_at_a_time(
+    store: redis.Redis, operating: BullMQActions, way: str
+) -> None:
+    seed_queue(store, "shop", paused=True)
+    for number in range(6):
+        seed_job(store, SHOP, str(number), data=b"x" * 60_000_000 if number < 2 else b"{}")
+        store.zadd("bull:shop:completed", {str(number): number})
+    store.config_resetstat()
+    went: list[int] = []
+    if way == "remove":
+        results = operating.remove(
+            SHOP, [Target(b"%d" % number) for number in range(6)], state=State.COMPLETED, children=False
+        )
+        assert [result.outcome for result in results] == [Outcome.DONE] * 6
+        assert _calls(store, "evalsha", "eval") >= 3
+    else:
+        cursor: str | None = ""
+        while cursor is not None:
+            step = (
+                operating.clean(SHOP, State.COMPLETED, clock=Clock.FINISHED, before_ms=10, cursor=cursor)
+                if way == "clean"
+                else operating.obliterate(SHOP, force=False, cursor=cursor)
+            )
+            went, cursor = [*went, step.done], step.cursor
+        assert (went[0], sum(went)) == (2, 6)
+    assert store.zcard("bull:shop:completed") == 0
+    assert not store.exists("bull:shop:0", "bull:shop:5")
