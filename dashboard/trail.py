@@ -76,7 +76,7 @@ ACTION_WORDS: Mapping[str, Promise] = {
 PARAMETER_WORDS: Mapping[str, Promise] = {
     "state": _("State"),
     "reset": _("Attempts forgotten"),
-    "children": _("What hangs below too"),
+    "children": _("Children too"),
     "twins": _("Also where another job holds the deduplication id"),
     "priority": _("Priority"),
     "run_at_ms": _("To run at"),

@@ -37,6 +37,8 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         Action.RESUME: _("Resumed"),
         Action.RELEASE_LIMIT: _("The wait for the rate limit has ended"),
         Action.RELEASE_DEDUPLICATION: _("The deduplication id is free again"),
+        "sign-in": _("Signed in"),
+        "sign-out": _("Signed out"),
     }
     return plain.get(entry.action, "")
 

@@ -30,7 +30,7 @@ _ONE: Mapping[str, Promise] = {
     Action.EDIT: gettext_lazy("Changed the data of job %(job)s"),
     Action.REMOVE: gettext_lazy("Removed job %(job)s"),
     Action.FAIL: gettext_lazy("Failed job %(job)s"),
-    Action.REQUEUE: gettext_lazy("Put job %(job)s back to where it waits"),
+    Action.REQUEUE: gettext_lazy("Put job %(job)s back in line"),
     Action.LOG: gettext_lazy("Added a line to the log of job %(job)s"),
     Action.DUPLICATE: gettext_lazy("Duplicated job %(job)s as job %(made)s"),
     Action.RESTORE: gettext_lazy("Restored job %(job)s as job %(made)s"),
@@ -48,7 +48,7 @@ _ALL: Mapping[str, Promise] = {
     Action.OBLITERATE: ngettext_lazy("Removed %(number)s job", "Removed %(number)s jobs", "count"),
     Action.FAIL: ngettext_lazy("Failed %(number)s job", "Failed %(number)s jobs", "count"),
     Action.REQUEUE: ngettext_lazy(
-        "Put %(number)s job back to where it waits", "Put %(number)s jobs back to where they wait", "count"
+        "Put %(number)s job back in line", "Put %(number)s jobs back in line", "count"
     ),
 }
 _PART: Mapping[str, Promise] = {
@@ -58,7 +58,7 @@ _PART: Mapping[str, Promise] = {
     Action.PRIORITY: gettext_lazy("Changed the priority of %(done)s of %(asked)s"),
     Action.REMOVE: gettext_lazy("Removed %(done)s of %(asked)s"),
     Action.FAIL: gettext_lazy("Failed %(done)s of %(asked)s"),
-    Action.REQUEUE: gettext_lazy("Put %(done)s of %(asked)s back to where they wait"),
+    Action.REQUEUE: gettext_lazy("Put %(done)s of %(asked)s back in line"),
 }
 _SWEEPS = (Action.DRAIN, Action.CLEAN, Action.OBLITERATE)
 _NONE = pgettext_lazy("how many jobs", "none")

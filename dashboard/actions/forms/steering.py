@@ -30,7 +30,7 @@ class ConcurrencyForm(ActionForm):
 class RateLimitForm(ActionForm):
     """How many jobs may start in a span of time; empty = no limit."""
 
-    rows = (("most", "span", "unit"),)
+    rows = (("span", "unit"),)
 
     most = forms.IntegerField(
         label=_("Jobs, at most"), required=False, min_value=1, max_value=MOST, help_text=_("Empty: no limit.")
