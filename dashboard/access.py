@@ -26,6 +26,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from dashboard import wanted
 from dashboard.rarely import Rarely
 from queues import audit
 from queues.audit import Actor
@@ -256,8 +257,10 @@ def refuse(request: HttpRequest, why: str, *, said: str = "refused", **facts: ob
         return
     source, queue, job = (match.kwargs.get(name) for name in ("source", "queue", "job"))
     ref = QueueRef.from_slug(source, queue) if source and queue else None
-    jobs = (JobRef(ref, job).slug,) if ref and job else ()
-    audit.refused(actor, action, queue=ref, source=source or "", jobs=jobs, note=why)
+    told = wanted.of(request) if actor.name else {}
+    if ref and job:
+        told["jobs"] = (JobRef(ref, job).slug,)
+    audit.refused(actor, action, queue=ref, source=source or "", note=why, **told)
 
 
 def _action_of(view: object, kwargs: Mapping[str, Any], name: str) -> str:

@@ -78,11 +78,17 @@ def refused(
     queue: QueueRef | None = None,
     source: str = "",
     jobs: Sequence[str] = (),
+    selection: str = "",
+    asked: int | None = None,
     reason: str = "",
     note: str = "",
 ) -> AuditEntry:
-    """Write down that somebody was refused, and in `note` why. Never raises while the database is busy: logged then."""
+    """Write down that somebody was refused, and in `note` why. Never raises while the database is busy: logged then.
+
+    `selection` and `asked` are which jobs it was about and how many, where it names none.
+    """
     entry = draft(by, action, queue=queue, source=source, jobs=jobs, reason=reason)
+    entry.selection, entry.asked = line(selection, 1_000), entry.asked if asked is None else asked
     try:
         return _written(entry, Status.REFUSED, note)
     except DatabaseError as error:

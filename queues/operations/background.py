@@ -65,7 +65,7 @@ def start_bulk(
         starting.matching(entry, name=name, expected=expected, until_ms=until, **values)
 
     return _started(
-        *(asked, queue, action, begin), number=expected, parameters=told, selection=_selection(cast(State, state), name)
+        *(asked, queue, action, begin), number=expected, parameters=told, selection=selection(cast(State, state), name)
     )
 
 
@@ -139,11 +139,11 @@ def _sweeping(
         until, given = _now(queue), dict(parameters)
         check(counts)
         expected = _sum(counts, states)
+        AuditEntry.objects.filter(pk=entry.pk).update(asked=expected)
+        entry.asked = expected
         ensure_few(expected)
         if "older_ms" in given:
             given["before_ms"] = until - int(cast(int, given["older_ms"]))
-        AuditEntry.objects.filter(pk=entry.pk).update(asked=expected)
-        entry.asked = expected
         starting.sweep(entry, state=state, expected=expected, until_ms=until, parameters=given)
 
     return begin
@@ -166,8 +166,8 @@ def _now(queue: QueueRef) -> int:
         return cast(Events, reader).server_ms()
 
 
-def _selection(state: State, name: str) -> str:
-    """The filter in words."""
+def selection(state: State, name: str) -> str:
+    """All that match, in words."""
     if name:
         return _("all %(state)s jobs whose name holds “%(name)s”") % {"state": state.value, "name": name[:200]}
     return _("all %(state)s jobs") % {"state": state.value}

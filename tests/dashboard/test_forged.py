@@ -181,3 +181,26 @@ def test_failed_sign_ins_stand_in_the_log_without_what_was_typed(source: SourceC
     assert (entry.action, entry.status, entry.who, entry.address) == ("sign-in", "refused", "", "127.0.0.1")
     assert "ana" not in str(entry.__dict__)
     assert "wrong" not in str(entry.__dict__)
+
+
+def test_a_refusal_says_which_jobs_were_meant_and_the_reason_that_was_given(payments: redis.Redis) -> None:
+    viewer, address = as_role("viewer"), "/queues/main/payments/bulk/act/remove/"
+    some = {"job": ["1 MTAwMA", "2", "<b>", "~!"], "state": "failed", "reason": "old ones"}
+    everything = {"all": "1", "state": "failed", "name": "mail", "expected": "41"}
+    one = "/queues/main/payments/jobs/7/act/edit/"
+    with unchanged(payments):
+        for path, body in ((address, some), (address, everything), (one, {"reason": "typo", "payload": "hunter2"})):
+            assert viewer.post(path, body).status_code == 403
+    told = AuditEntry.objects.order_by("pk").values_list("action", "jobs", "asked", "selection", "reason", "status")
+    assert list(told) == [
+        ("remove", ["1", "2"], 4, "", "old ones", "refused"),
+        ("remove", [], 41, "all failed jobs whose name holds “mail”", "", "refused"),
+        ("edit", ["7"], 1, "", "typo", "refused"),
+    ]
+
+
+@pytest.mark.parametrize("broken", [{"all": "1", "state": "none"}, {"all": "1", "state": "failed", "expected": "²"}])
+def test_a_refusal_of_what_makes_no_sense_is_one_all_the_same(broken: dict[str, str], payments: redis.Redis) -> None:
+    address = "/queues/main/payments/bulk/act/remove/"
+    assert as_role("viewer").post(address, broken).status_code == 403
+    assert AuditEntry.objects.get().status == "refused"
