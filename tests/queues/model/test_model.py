@@ -31,7 +31,7 @@ def test_jobs_are_those_of_before_and_what_was_asked_and_each_is_worked_on_once(
     *, fleet: str, pause: str, node: Node, server: Server, store: redis.Redis, rng: random.Random
 ) -> None:
     newest, majors = FLEETS[fleet]
-    for number in range(rounds(sample=1, soak=25)):
+    for number in range(rounds(sample=1, soak=12)):
         seed = rng.random()
         node.reset()
         store.flushall()
