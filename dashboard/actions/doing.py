@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from dashboard.actions.forms import ActionForm, DataForm
 from queues import operations
 from queues.actions import Action, Target
 from queues.audit import Asked
+from queues.errors import BadInput
 from queues.models import AuditEntry
 from queues.types import JobRef, QueueRef, State
 
-_TARGETED = {
+_TARGETED: Mapping[Action, Callable[..., AuditEntry]] = {
     Action.PROMOTE: operations.promote,
     Action.DELAY: operations.delay,
     Action.PRIORITY: operations.priority,
@@ -36,19 +40,34 @@ BACKGROUND = frozenset({Action.DRAIN, Action.CLEAN, Action.OBLITERATE})
 
 def to_job(asked: Asked, action: Action, ref: JobRef, form: ActionForm) -> AuditEntry:
     """Do it. Raises what `queues.operations` raises."""
-    targets, told = [Target(ref.id, form.seen_mark)], form.arguments()
+    told = form.arguments()
     if isinstance(form, DataForm):
         return _with_data(asked, action, ref, form)
-    if action is Action.RETRY:
-        return operations.retry(asked, ref.queue, targets, state=form.seen_state or State.FAILED, **told)
-    if action is Action.REMOVE:
-        return operations.remove(asked, ref.queue, targets, state=form.seen_state, **told)
     if action is Action.REMOVE_CHILDREN:
         return operations.remove_children(asked, ref)
     if action is Action.LOG:
         return operations.log(asked, ref, told["line"])
-    call: Any = _TARGETED[action]
-    return call(asked, ref.queue, targets, **told)  # type: ignore[no-any-return]
+    state = form.seen_state or (State.FAILED if action is Action.RETRY else None)
+    return to_jobs(asked, action, ref.queue, [Target(ref.id, form.seen_mark)], state=state, told=told)
+
+
+def to_jobs(
+    asked: Asked,
+    action: Action,
+    queue: QueueRef,
+    targets: Sequence[Target],
+    *,
+    state: State | None,
+    told: Mapping[str, Any],
+) -> AuditEntry:
+    """Do it at once to jobs that were seen in this state. Raises what `queues.operations` raises."""
+    if action is Action.REMOVE:
+        return operations.remove(asked, queue, targets, state=state, **told)
+    if action is not Action.RETRY:
+        return _TARGETED[action](asked, queue, targets, **told)
+    if state is None:
+        raise BadInput(_("Only failed or completed jobs can be retried: open one of both lists."))
+    return operations.retry(asked, queue, targets, state=state, **told)
 
 
 def _with_data(asked: Asked, action: Action, ref: JobRef, form: DataForm) -> AuditEntry:

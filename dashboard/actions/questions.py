@@ -57,6 +57,11 @@ FORMS: dict[Action, type[ActionForm]] = {
 }
 
 
+def form_of(action: Action) -> type[ActionForm]:
+    """The form of an action; most of those that ask for nothing but a reason have none of their own."""
+    return FORMS.get(action, ActionForm)
+
+
 def job_form(
     action: Action, ref: JobRef, about: JobSubject | None, data: QueryDict | None = None, *, may_drop: bool = False
 ) -> ActionForm:
@@ -71,7 +76,7 @@ def job_form(
         more["twin"] = bool(about and about.twin) if data is None else "twins" in data or bool(about and about.twin)
     if action is Action.REMOVE and about is not None:
         more["below"] = bool(about.family.found) or _waits_for_children(about)
-    return FORMS.get(action, ActionForm)(data, initial=_seen(about) | _now(action, about), **more)
+    return form_of(action)(data, initial=_seen(about) | _now(action, about), **more)
 
 
 def _seen(about: JobSubject | None) -> dict[str, Any]:
@@ -125,7 +130,7 @@ def queue_form(
     action: Action, ref: QueueRef, about: QueueSubject | None, data: QueryDict | None = None, **initial: Any
 ) -> ActionForm:
     """The form about a queue; bound to `data` where it was sent."""
-    kind = FORMS.get(action, ActionForm)
+    kind = form_of(action)
     return kind(data, name=ref.label if action in TYPED else "", initial=_current(action, about) | initial)
 
 

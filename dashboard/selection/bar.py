@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -10,13 +10,13 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.template import Context
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
-from dashboard import access
+from dashboard import trail
+from dashboard.actions import off
+from dashboard.actions.ask import named, say
+from dashboard.actions.wording import DANGEROUS
 from dashboard.queries import JobsQuery
 from dashboard.selection.picked import TOGETHER, VERBS
 from dashboard.words import STATE_WORDS, cut
@@ -26,16 +26,6 @@ from queues.quantities import number
 from queues.registry import backend
 from queues.types import Capability, JobPage, QueueRef, State
 
-LABELS: Mapping[Action, Promise] = {
-    Action.RETRY: _("Retry"),
-    Action.PROMOTE: _("Promote"),
-    Action.DELAY: _("Change time"),
-    Action.PRIORITY: _("Change priority"),
-    Action.REMOVE: _("Remove"),
-    Action.REQUEUE: _("Requeue orphans"),
-    Action.FAIL: _("Fail orphans"),
-}
-DANGEROUS = frozenset({Action.REMOVE, Action.FAIL})
 COUNTED = frozenset({Action.RETRY, Action.PROMOTE, Action.REMOVE})
 
 
@@ -88,21 +78,21 @@ def verbs(user: AbstractBaseUser | AnonymousUser, ref: QueueRef, state: State | 
     return [
         Verb(
             action,
-            str(label(action, state)),
+            label(action, state),
             action in COUNTED and not (action is Action.RETRY and state is State.COMPLETED),
             reverse("ask-bulk", args=[ref.source, ref.slug, action.value]),
             action in DANGEROUS,
-            off(user, can, action),
+            off.by_role(user, action) or can.why_not(action),
         )
         for action in (VERBS[state] if state else TOGETHER)
     ]
 
 
-def label(action: Action, state: State | None) -> Promise | str:
+def label(action: Action, state: State | None) -> str:
     """A verb; completed jobs are run again, and not retried."""
     if action is Action.RETRY and state is State.COMPLETED:
         return gettext("Run again")
-    return LABELS[action]
+    return trail.action_word(action)
 
 
 def _total(query: JobsQuery, jobs: JobPage) -> int | None:
@@ -116,16 +106,4 @@ def _matching(state: State, name: str, total: int | None) -> str | SafeString:
     word = str(STATE_WORDS[state]).lower()
     if not name:
         return gettext("All %(total)s %(state)s jobs") % {"total": number(total), "state": word}
-    return format_html(
-        gettext("All {state} jobs whose name holds {name}"),
-        state=word,
-        name=format_html("<bdi>{}</bdi>", cut(name, 60)),
-    )
-
-
-def off(user: AbstractBaseUser | AnonymousUser, can: Ability, action: Action) -> str:
-    """Why somebody cannot do this to jobs of this queue; "" when it can be done."""
-    if not access.allowed(user, action.value):
-        role = access.RIGHTS[access.Right(action.value)].label
-        return gettext("Off: it needs the %(role)s role.") % {"role": role}
-    return can.why_not(action)
+    return say(gettext("All {state} jobs whose name holds {name}"), state=word, name=named(cut(name, 60)))

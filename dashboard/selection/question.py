@@ -17,7 +17,7 @@ from dashboard.actions import keeping
 from dashboard.actions.ask import Ask, named
 from dashboard.actions.forms import ActionForm
 from dashboard.actions.subject import STARTS, QueueSubject
-from dashboard.selection.bar import DANGEROUS
+from dashboard.actions.wording import DANGEROUS
 from dashboard.selection.picked import Picked
 from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS

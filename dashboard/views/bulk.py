@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse
@@ -12,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from dashboard.access import actor_of, by_action, requires_right, safe_next
-from dashboard.actions import subject
-from dashboard.actions.forms import ActionForm, DelayForm, FailForm, PriorityForm, RemoveForm, RetryForm
+from dashboard.actions import doing, subject
+from dashboard.actions.forms import ActionForm
+from dashboard.actions.questions import form_of
 from dashboard.actions.subject import QueueSubject
 from dashboard.http import page
 from dashboard.selection import Picked, question
@@ -25,23 +25,6 @@ from queues.errors import BadInput
 from queues.models import AuditEntry
 from queues.types import QueueRef
 
-FORMS: Mapping[Action, type[ActionForm]] = {
-    Action.RETRY: RetryForm,
-    Action.PROMOTE: ActionForm,
-    Action.DELAY: DelayForm,
-    Action.PRIORITY: PriorityForm,
-    Action.REMOVE: RemoveForm,
-    Action.FAIL: FailForm,
-    Action.REQUEUE: ActionForm,
-}
-ONCE: Mapping[Action, Callable[..., AuditEntry]] = {
-    Action.PROMOTE: operations.promote,
-    Action.DELAY: operations.delay,
-    Action.PRIORITY: operations.priority,
-    Action.FAIL: operations.fail,
-    Action.REQUEUE: operations.requeue,
-}
-
 
 @require_POST
 @requires_right(by_action)
@@ -49,7 +32,7 @@ def ask(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
     """The question with fresh numbers. Changes nothing; POST, because what is picked may be long."""
     verb, picked = _asked(request, source, queue, action)
     about = subject.of_queue(picked.queue, verb)
-    form = FORMS[verb](name=typed_name(verb, picked, about.info.counts))
+    form = form_of(verb)(name=typed_name(verb, picked, about.info.counts))
     return _page(request, verb, picked, about, form, status=422 if picked.empty else 200)
 
 
@@ -59,12 +42,13 @@ def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
     """Do it: a few jobs at once and back to the list, many in the background with a page of their own."""
     verb, picked = _asked(request, source, queue, action)
     about = subject.of_queue(picked.queue, verb)
-    form = FORMS[verb](request.POST, name=typed_name(verb, picked, about.info.counts))
+    form = form_of(verb)(request.POST, name=typed_name(verb, picked, about.info.counts))
     if picked.empty or not form.is_valid():
         return _page(request, verb, picked, about, form, status=422)
     asked = Asked(actor_of(request), key=form.cleaned_data["key"], reason=form.cleaned_data["reason"])
     if picked.targets is not None and len(picked.targets) <= operations.INLINE:
-        return redirect(_done(_back(request, picked), _at_once(asked, verb, picked, form.arguments())))
+        entry = doing.to_jobs(asked, verb, picked.queue, picked.targets, state=picked.state, told=form.arguments())
+        return redirect(_done(_back(request, picked), entry))
     entry = operations.start_bulk(
         asked,
         picked.queue,
@@ -77,19 +61,6 @@ def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
         parameters=form.arguments(),
     )
     return redirect("audit-entry", entry.pk)
-
-
-def _at_once(asked: Asked, verb: Action, picked: Picked, arguments: Mapping[str, object]) -> AuditEntry:
-    targets = picked.targets or ()
-    if verb is Action.REMOVE:
-        return operations.remove(
-            asked, picked.queue, targets, state=picked.state, children=bool(arguments.get("children"))
-        )
-    if verb is Action.RETRY:
-        if picked.state is None:
-            raise BadInput(_("Only failed or completed jobs can be retried: open one of both lists."))
-        return operations.retry(asked, picked.queue, targets, state=picked.state, reset=bool(arguments.get("reset")))
-    return ONCE[verb](asked, picked.queue, targets, **arguments)
 
 
 def _asked(request: HttpRequest, source: str, queue: str, action: str) -> tuple[Action, Picked]:
