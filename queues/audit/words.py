@@ -47,9 +47,7 @@ _ALL: Mapping[str, Promise] = {
     Action.CLEAN: ngettext_lazy("Removed %(number)s job", "Removed %(number)s jobs", "count"),
     Action.OBLITERATE: ngettext_lazy("Removed %(number)s job", "Removed %(number)s jobs", "count"),
     Action.FAIL: ngettext_lazy("Failed %(number)s job", "Failed %(number)s jobs", "count"),
-    Action.REQUEUE: ngettext_lazy(
-        "Put %(number)s job back in line", "Put %(number)s jobs back in line", "count"
-    ),
+    Action.REQUEUE: ngettext_lazy("Put %(number)s job back in line", "Put %(number)s jobs back in line", "count"),
 }
 _PART: Mapping[str, Promise] = {
     Action.RETRY: gettext_lazy("Retried %(done)s of %(asked)s"),

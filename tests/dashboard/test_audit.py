@@ -55,6 +55,14 @@ def test_every_entry_is_a_row_with_who_what_and_where_the_newest_first(viewer: C
         assert words in page.text
 
 
+def test_signing_in_and_out_came_to_something(viewer: Client) -> None:
+    AuditEntry.objects.all().delete()
+    for action in ("sign-in", "sign-out"):
+        wrote(action=action, source="", queue="", jobs=[], asked=None, outcomes={})
+    found = [node.text.strip() for node in Page(viewer.get("/audit/")).all("class", "full said")]
+    assert found == ["Signed out", "Signed in"]
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [
