@@ -17,7 +17,7 @@ from queues.audit.types import Status
 from queues.bulk import facts, verbs
 from queues.bulk.packing import pack, unpack
 from queues.bulk.run import Run
-from queues.errors import Unreachable, Unsure
+from queues.errors import QueueError, Unsure
 from queues.models import BulkBatch, RemovedJob
 from queues.types import JobRef, State
 
@@ -56,8 +56,8 @@ class Acting:
             self._partly(batch, targets, [result for result in error.results if isinstance(result, Result)], again)
             self.rest()
             raise
-        except Unreachable:
-            self._mark(range(number, number + 1), begun=again)  # nothing was sent
+        except QueueError:
+            self._mark(range(number, number + 1), begun=again)  # nothing was done
             self.rest()
             raise
         self._pending = number, results, again

@@ -13,6 +13,7 @@ from queues.quantities import number
 LOST = "lost"  # true: a worker was lost on the way
 REPEATED = "repeated"  # jobs of a batch that was asked for again, and that were found done or elsewhere
 UNCOUNTED = "uncounted"  # true: a step of a sweep was repeated, so what it did the first time is not counted
+DOUBTFUL = "doubtful"  # jobs that were sent when a worker was lost, where the action ended before it asked again
 CAPPED = "capped"  # the limit at which collecting ended
 UNKEPT = "unkept"  # jobs that were removed without a copy
 
@@ -25,7 +26,9 @@ def sentences(facts: Facts) -> Sequence[str]:
     if count := facts.get(REPEATED):
         found.append(_repeated(count))
     if facts.get(UNCOUNTED):
-        found.append(_("A step was interrupted and repeated; jobs that it had removed by then are not counted."))
+        found.append(_("A step was interrupted; jobs that it had removed by then are not counted."))
+    if count := facts.get(DOUBTFUL):
+        found.append(_doubtful(count))
     if limit := facts.get(CAPPED):
         found.append(_("More jobs match than the limit of %(limit)s; the others were left.") % {"limit": number(limit)})
     if count := facts.get(UNKEPT):
@@ -34,6 +37,16 @@ def sentences(facts: Facts) -> Sequence[str]:
         )
         found.append(text % {"count": number(count)})
     return found
+
+
+def _doubtful(count: int) -> str:
+    text = ngettext(
+        "A worker was lost on the way: %(count)s of these jobs may have been done all the same, and is not counted.",
+        "A worker was lost on the way: up to %(count)s of these jobs may have been done all the same, and are not "
+        "counted.",
+        count,
+    )
+    return text % {"count": number(count)}
 
 
 def left(remaining: int | None) -> str:

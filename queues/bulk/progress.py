@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.db.models import Sum
+
 from queues.actions import Outcome
 from queues.audit.found import counts
 from queues.bulk.phases import Phase
-from queues.models import AuditEntry, Bulk
+from queues.models import AuditEntry, Bulk, BulkBatch
 
 SHORTEST_S = 0.5  # of running, before a pace is told
 
@@ -57,6 +59,18 @@ def remaining(bulk: Bulk) -> int | None:
     """How many jobs have no outcome yet; None where nobody knows. Before acting: all that were expected."""
     total = _total(bulk)
     return None if total is None else max(0, total - bulk.handled)
+
+
+def doubtful(bulk: Bulk) -> int:
+    """How many jobs at most were sent when their worker was lost: nobody knows what was done to them. One query.
+
+    At most two batches are: one that is being acted on, while what came of the one before is written down.
+    """
+    if bulk.phase != Phase.ACTING:
+        return 0
+    at = int(bulk.cursor)
+    sent = BulkBatch.objects.filter(bulk=bulk, number__in=(at, at + 1), begun=True, ended=False)
+    return int(sent.aggregate(sum=Sum("size"))["sum"] or 0)
 
 
 def _total(bulk: Bulk) -> int | None:

@@ -19,7 +19,7 @@ from queues.bulk.acting import Acting
 from queues.bulk.freezing import Collecting
 from queues.bulk.lease import LeaseLost, Watch, take
 from queues.bulk.phases import Phase
-from queues.bulk.progress import remaining
+from queues.bulk.progress import doubtful, remaining
 from queues.bulk.run import Run
 from queues.bulk.sweeping import Sweeping
 from queues.errors import QueueError, Unreachable
@@ -132,5 +132,9 @@ def _wait(run: Run, error: Unreachable) -> Later | None:
 
 
 def _told(run: Run, text: str) -> str:
-    """A note on an end before the end: with what was not handled."""
+    """A note on an end before the end: with what was not handled, and that a lost worker may have done more."""
+    if run.phase is Phase.SWEEPING and run.facts.get(facts.LOST):
+        run.facts[facts.UNCOUNTED] = True
+    if count := doubtful(run.bulk):
+        run.facts[facts.DOUBTFUL] = count
     return f"{show_controls(text)} {facts.left(remaining(run.bulk))}"

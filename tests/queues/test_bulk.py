@@ -18,7 +18,7 @@ from queues.bulk import Phase, lease, pruning, running
 from queues.bulk.lease import FREE_AFTER_S, LeaseLost, Watch, take
 from queues.bulk.packing import LARGEST, batches, pack, unpack
 from queues.bulk.progress import progress
-from queues.errors import BadInput, LimitExceeded, ReadOnly, Unreachable, WrongState
+from queues.errors import BadInput, LimitExceeded, OutOfMemory, ReadOnly, Unreachable, WrongState
 from queues.models import AuditEntry, BulkBatch
 from queues.registry import SourceConfig
 from queues.types import JobRef, State
@@ -285,6 +285,45 @@ def test_a_worker_that_is_lost_between_redis_and_database_repeats_its_batch_and_
     assert (*outcome(entry), entry.exceptions) == ("done", {"already": 1_000}, [])
     assert "1,000 of" in entry.note
     assert len(shop.retried) == 1_000
+
+
+@pytest.mark.parametrize("end", ["stopped", "failed"])
+def test_what_ends_after_its_worker_was_lost_says_that_more_may_have_been_done(
+    end: str, shop: FakeActions, settings: Settings
+) -> None:
+    shop.fail(3_500)
+    entry = retry_all(expected=3_500)
+
+    def dies() -> None:
+        raise KeyboardInterrupt
+
+    shop.after = dies
+    with pytest.raises(KeyboardInterrupt):
+        a_slice(entry)
+    shop.after = lambda: None
+    lease.unended().update(holder="")
+    if end == "stopped":
+        operations.stop(OLGA, entry)
+    else:
+        settings.MIRANTE_SOURCES = (SourceConfig("main", "", kind="memory", read_only=True),)
+        registry.forget()
+    entry = to_its_end(entry)
+    assert outcome(entry) == (end, {})
+    assert len(shop.retried) == 1_000
+    assert "3,500 jobs were not handled. A worker was lost on the way: up to 2,000 of these" in entry.note
+
+
+def test_what_the_server_refuses_leaves_no_doubt(shop: FakeActions) -> None:
+    shop.fail(1_500)
+    entry = retry_all(expected=1_500)
+
+    def full() -> None:
+        raise OutOfMemory("full")
+
+    shop.after = full  # within the call that acts
+    entry = to_its_end(entry)
+    assert outcome(entry) == ("failed", {})
+    assert entry.note == "full 1,500 jobs were not handled."
 
 
 def test_a_silent_holder_is_freed_by_the_looker_s_own_clock_and_can_write_no_more(shop: FakeActions) -> None:
