@@ -12,6 +12,7 @@ from pytest_django import Settings
 from redis.exceptions import ResponseError
 
 from queues import registry, tasks
+from queues.actions import NewJob, Outcome, Target
 from queues.models import Source
 from queues.registry import SourceConfig
 from queues.types import QueueRef, State
@@ -78,7 +79,8 @@ def test_the_documented_acl_user_sees_every_page_and_serves_every_task(
             assert "not permitted" not in Page(answer).text, page
     assert Page(admin.get(reverse("overview"))).rows("data-queue") == ["main/shop"]
     # What the server denied stands here also where nobody noticed.
-    assert store.acl_log() == []
+    # Whether it may write is asked by a script that it may not finish, and that the page says so.
+    assert {(entry["context"], entry["object"]) for entry in store.acl_log()} <= {("lua", "del")}
 
 
 @pytest.mark.parametrize(
@@ -108,3 +110,24 @@ def test_the_documented_acl_user_can_neither_write_nor_hold_up_the_server(
 ) -> None:
     with redis.Redis.from_url(reader) as client, pytest.raises(ResponseError, match=DENIED):
         client.execute_command(*command)
+
+
+def test_the_documented_acl_user_is_read_only_and_with_writes_may_act(
+    reader: str, queue: QueueRef, server: Server
+) -> None:
+    actions = registry.actions("main")
+    assert actions.read_only(queue).startswith("Nothing can be changed here: ")
+    assert "put `+@write` behind `+@read`" in TEXT
+    words = re.findall(r"ACL SETUSER mirante (.*)", TEXT)[0].replace("+@read", "+@read +@write")
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "mirante", "reset", *words.split())
+        failed = Target(client.zrange("bull:shop:failed", 0, 0)[0])
+    registry.forget()
+    actions = registry.actions("main")
+    assert actions.read_only(queue) == ""
+    assert actions.retry(queue, [failed], state=State.FAILED, reset=False)[0].outcome is Outcome.DONE
+    assert actions.add(queue, NewJob(b"mail", b"{}", b"{}"), token="t").outcome is Outcome.DONE
+    assert actions.pause(queue).cursor is None
+    assert actions.resume(queue).cursor is None
+    assert actions.trim_events(queue, keep=1).cursor is None
+    assert actions.remove(queue, [failed], state=None, children=True)[0].outcome is Outcome.DONE
