@@ -11,12 +11,15 @@ from django.utils.translation import gettext as _
 from dashboard import access
 from dashboard.actions.ask import named, say
 from dashboard.actions.subject import JobSubject
+from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS, shown
 from queues.actions import Action
+from queues.audit.before import who_did
 from queues.quantities import duration
 from queues.types import Delay, Job, State
 
 LINE = frozenset({State.WAITING, State.PRIORITIZED})
+MOVES = frozenset({Action.RETRY, Action.PROMOTE, Action.REQUEUE})  # after which a job waits
 # In which states an action makes sense; those that are missing here do in all.
 STATES: Mapping[Action, frozenset[State]] = {
     Action.RETRY: frozenset({State.FAILED, State.COMPLETED}),
@@ -75,7 +78,17 @@ def by_job(action: Action, job: Job) -> str:
 
 def of_job(action: Action, about: JobSubject) -> str:
     """All but the role."""
-    return by_job(action, about.job) or about.queue.can.why_not(action)
+    return _done_before(action, about) or by_job(action, about.job) or about.queue.can.why_not(action)
+
+
+def _done_before(action: Action, about: JobSubject) -> str:
+    """That the job waits because somebody else was quicker; "" where nobody was, or the log does not know."""
+    if action not in MOVES or about.state not in LINE:
+        return ""
+    before = who_did(action.value, about.ref)
+    if before is None:
+        return ""
+    return say(_("It is already waiting (by {name} at {at})."), name=named(before.who), at=moment(before.at))
 
 
 def locked(lock_ms: int) -> str:

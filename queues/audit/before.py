@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -27,6 +28,14 @@ class Before:
 
     who: str
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    pk: int
+    before: Before
+    jobs: set[str]
+    undone: set[str]
 
 
 def name_those_before(entry: AuditEntry, tally: Tally) -> None:
@@ -57,25 +66,30 @@ def _before(
     ).exclude(status=Status.REFUSED)
     if below is not None:
         earlier = earlier.filter(pk__lt=below)
-    rows = list(earlier.order_by("-pk").values_list("pk", "who", "at", "jobs")[:LOOKED_AT])
-    found: dict[str, tuple[int, Before]] = {}
-    for pk, who, at, named in rows:
-        for job in set(map(str, named)) & set(jobs):
-            found.setdefault(job, (pk, Before(who, at)))
-    missing = set(jobs) - set(found)
-    if missing:
-        by_entry = {pk: Before(who, at) for pk, who, at, _named in rows}
-        found |= _in_batches(by_entry, missing)
-    return {job: before for job, (_pk, before) in found.items() if before.who}
+    rows = earlier.order_by("-pk").values_list("pk", "who", "at", "jobs", "exceptions")[:LOOKED_AT]
+    entries = [_Entry(pk, Before(who, at), set(map(str, named)), _undone(kept)) for pk, who, at, named, kept in rows]
+    found: dict[str, Before] = {}
+    for entry in entries:
+        for job in entry.jobs & set(jobs) - entry.undone:
+            found.setdefault(job, entry.before)
+    if missing := set(jobs) - set(found):
+        found |= _in_batches({entry.pk: entry for entry in entries}, missing)
+    return {job: before for job, before in found.items() if before.who}
 
 
-def _in_batches(by_entry: Mapping[int, Before], jobs: set[str]) -> Mapping[str, tuple[int, Before]]:
+def _undone(exceptions: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The jobs to which an entry did nothing: who came second has not done it."""
+    return {str(told["job"]) for told in exceptions if told["outcome"] != Outcome.DONE}
+
+
+def _in_batches(entries: Mapping[int, _Entry], jobs: set[str]) -> Mapping[str, Before]:
     """The same of actions over many jobs, which name only the first of them: by the batches that are kept for a day."""
-    begun = BulkBatch.objects.filter(bulk__entry__in=by_entry, begun=True).order_by("-bulk__entry", "-number")
-    found: dict[str, tuple[int, Before]] = {}
+    begun = BulkBatch.objects.filter(bulk__entry__in=entries, begun=True).order_by("-bulk__entry", "-number")
+    found: dict[str, Before] = {}
     for pk, packed in begun.values_list("bulk__entry", "targets")[:BATCHES]:
-        for job in {encode_part(target.id, colon=True) for target in unpack(bytes(packed))} & jobs:
-            found.setdefault(job, (pk, by_entry[pk]))
+        meant = {encode_part(target.id, colon=True) for target in unpack(bytes(packed))}
+        for job in meant & jobs - entries[pk].undone:
+            found.setdefault(job, entries[pk].before)
         if len(found) == len(jobs):
             break
     return found

@@ -16,7 +16,7 @@ from queues.registry import SourceConfig
 from queues.types import QueueRef
 from tests.dashboard.asking import act, form_of, said
 from tests.dashboard.pages import Page
-from tests.dashboard.people import as_role
+from tests.dashboard.people import as_role, person, signed_in
 from tests.seed import seed_job, seed_queue
 
 pytestmark = pytest.mark.django_db
@@ -157,6 +157,21 @@ def test_a_job_that_has_moved_on_is_left_alone_and_the_answer_says_where_it_is(
     assert valkey.exists("bull:mail:7")
     assert operator.get(ASK.format(7, "promote")).status_code == 409
     assert "Its state is Completed now" in said(operator.get(ASK.format(7, "promote")))
+
+
+def test_ac_04_who_asks_after_another_is_told_who_was_quicker(operator: Client, valkey: redis.Redis) -> None:
+    late = signed_in(person("operator", name="bert"))
+    fields = form_of(late.get(ASK.format(7, "retry")))
+    act(operator, ASK.format(7, "retry"))
+    first = AuditEntry.objects.get()
+    answer = late.post("/queues/main/mail/jobs/7/act/retry/", fields)
+    assert answer.status_code == 302
+    notice = Page(late.get(answer["Location"])).all("data-outcome")[0]
+    assert f"Job 7 is already waiting (by {first.who} at " in notice.text
+    asked = late.get(ASK.format(7, "retry"))
+    assert asked.status_code == 409
+    assert f"It is already waiting (by {first.who} at " in said(asked)
+    assert valkey.lrange("bull:mail:wait", 0, -1).count(b"7") == 1
 
 
 def test_a_time_in_the_past_is_refused_and_what_was_typed_stays(operator: Client, valkey: redis.Redis) -> None:

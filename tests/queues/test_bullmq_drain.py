@@ -111,6 +111,19 @@ def test_the_next_runs_of_schedulers_stay_are_counted_and_go_on(
     assert node.run(RUNS, url=server.url, major=major) == ["later", "soon"]
 
 
+@pytest.mark.parametrize("major", [5, 6])
+def test_of_a_next_run_that_is_kept_it_is_said_whether_it_waits_or_is_delayed(
+    major: int, node: Node, server: Server, operating: BullMQActions
+) -> None:
+    node.run(ARMED, url=server.url, major=major)
+    step = operating.drain(SHOP, delayed=True, until_ms=now_ms() + 60_000)
+    found = list(step.exceptions)
+    while step.cursor:
+        step = operating.drain(SHOP, delayed=True, until_ms=now_ms() + 60_000, cursor=step.cursor)
+        found += step.exceptions
+    assert sorted(str(each.state) for each in found) == ["delayed", "waiting"]
+
+
 def test_on_bullmq_4_it_is_refused_with_a_reason(store: redis.Redis, operating: BullMQActions) -> None:
     seed_queue(store, "shop", waiting=3, version="bullmq:4.18.3")
     with pytest.raises(Unsupported, match="BullMQ 4"):

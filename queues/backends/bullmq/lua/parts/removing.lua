@@ -36,13 +36,21 @@ local function state_named(place)
   return (place == "wait" or place == "paused") and "waiting" or place
 end
 
+-- The state of a scheduler's next run: due ones wait, and are not looked for in lists.
+local function next_run_is(prefix, id)
+  for _, name in ipairs({ "delayed", "prioritized" }) do
+    if call("ZSCORE", prefix .. name, id) then return name end
+  end
+  return "waiting"
+end
+
 -- Why a job may not go: the outcome and a detail; nothing where it may.
 local function kept(prefix, id, children)
   local key = prefix .. id
   local hangs = call("EXISTS", key .. ":lock", key .. ":dependencies") > 0 -- the seldom case: one call for the others
   local ms = hangs and locked_for(key)
   if ms then return "locked", ms end
-  if is_next_run(id, prefix) then return "scheduled", "delayed" end
+  if is_next_run(id, prefix) then return "scheduled", next_run_is(prefix, id) end
   if hangs and not children and call("SCARD", key .. ":dependencies") > 0 then return "children", "" end
 end
 
