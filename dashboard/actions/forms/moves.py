@@ -25,7 +25,7 @@ class RetryForm(ActionForm):
     attempts = forms.ChoiceField(
         label=_("Attempts already made"),
         choices=(
-            ("keep", _("Keep them: one more attempt, then failed for good")),
+            ("keep", _("Keep them: only the attempts that are left, at least one")),
             ("reset", _("Forget them: all attempts again, as if just added")),
         ),
         initial="keep",
