@@ -17,10 +17,10 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard import trail
 from dashboard.access import Right, actor_of, requires_right
 from dashboard.http import page
-from queues import audit, operations
+from queues import audit, operations, undo
 from queues.audit import Asked, Status
 from queues.bulk.progress import progress as progress_of
-from queues.models import AuditEntry, Bulk, RemovedJob
+from queues.models import AuditEntry, Bulk
 from queues.registry import configured
 
 CHUNK = 200  # entries that are sent at a time
@@ -116,7 +116,6 @@ def _entry(pk: int) -> AuditEntry:
 
 def _context(found: AuditEntry) -> dict[str, object]:
     running = found.status == Status.RUNNING
-    removed = RemovedJob.objects.filter(entry=found, removed_at__isnull=False, expires_at__gt=timezone.now())
     return {
         "line": trail.Line(found),
         "entry": found,
@@ -125,7 +124,7 @@ def _context(found: AuditEntry) -> dict[str, object]:
         "running": running,
         "progress": progress_of(found) if running else None,
         "silent_since": _silent_since(found) if running else None,
-        "removed": removed.defer("stored").order_by("-id")[:RESTORABLE],
+        "removed": undo.kept(entry=found)[:RESTORABLE],
         "made": audit.made(found),
         "along": audit.took_along(found),
     }

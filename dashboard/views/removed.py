@@ -10,13 +10,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import trail
 from dashboard.access import Right, actor_of, requires_right
 from dashboard.http import page
-from queues import operations
+from queues import operations, undo
 from queues.audit import Asked
 from queues.audit.found import label
 from queues.models import RemovedJob
@@ -97,10 +96,10 @@ def _number(text: str) -> int:
 
 
 def _kept(source: str = "", queue: str = "") -> QuerySet[RemovedJob]:
-    """Copies of jobs whose removal is confirmed. Their stored bytes stay where they are."""
-    found = RemovedJob.objects.filter(removed_at__isnull=False, expires_at__gt=timezone.now()).defer("stored")
+    """Copies that can be restored or were. Their stored bytes stay where they are."""
+    found = undo.kept()
     if source:
         found = found.filter(source=source)
     if queue:
         found = found.filter(queue=queue)
-    return found.select_related("entry").order_by("-pk")
+    return found.select_related("entry")

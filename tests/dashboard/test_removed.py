@@ -56,6 +56,32 @@ def test_an_operator_restores_it_as_a_new_job_and_the_page_leads_there(operator:
     assert "restored as" in page.text
 
 
+def test_a_job_whose_removal_nobody_lived_to_confirm_is_restored_too(operator: Client, valkey: redis.Redis) -> None:
+    """The process that removed it was lost: the copy is all that is left of the job."""
+    RemovedJob.objects.filter(job="1").update(removed_at=None)
+    copy = RemovedJob.objects.get(job="1")
+    assert str(copy.pk) not in Page(operator.get("/removed/")).rows("data-removed")  # it may be at work still
+    RemovedJob.objects.update(copied_at=timezone.now() - timedelta(minutes=2))
+    page = Page(operator.get("/removed/"))
+    assert str(copy.pk) in page.rows("data-removed")
+    assert "not confirmed" in page.text
+    assert "/removed/" in operator.get(f"/audit/{copy.entry_id}/").content.decode()
+    assert operator.post(f"/removed/{copy.pk}/restore/", {"key": "k"}).status_code == 302
+    copy.refresh_from_db()
+    assert valkey.exists(f"bull:mail:{copy.restored_as}")
+
+
+def test_a_job_that_was_copied_and_is_there_still_is_not_doubled(operator: Client, valkey: redis.Redis) -> None:
+    stays = RemovedJob.objects.get(job="1")
+    stays.pk, stays.job, stays.removed_at = None, "3", None
+    stays.save()
+    RemovedJob.objects.update(copied_at=timezone.now() - timedelta(minutes=2))
+    answer = operator.post(f"/removed/{stays.pk}/restore/", {"key": "k"})
+    assert answer.status_code == 409
+    assert "it was not removed" in Page(answer).text
+    assert not valkey.exists("bull:mail:wait")
+
+
 def test_a_job_is_restored_only_once(operator: Client, valkey: redis.Redis) -> None:
     copy = RemovedJob.objects.get(job="1")
     operator.post(f"/removed/{copy.pk}/restore/", {"key": "k"})
