@@ -138,13 +138,6 @@ def can(source: str, capability: str) -> bool:
 
 
 @register.simple_tag(takes_context=True)
-def may(context: template.Context, role: str) -> bool:
-    """Whether the reader of this page holds `role` or a higher one."""
-    request: HttpRequest = context["request"]
-    return access.can(request.user, role)
-
-
-@register.simple_tag(takes_context=True)
 def may_do(context: template.Context, right: str) -> bool:
     """Whether the reader of this page has a right, by its word in `access.Right`."""
     request: HttpRequest = context["request"]
@@ -152,9 +145,9 @@ def may_do(context: template.Context, right: str) -> bool:
 
 
 @register.simple_tag
-def role_for(right: str) -> str:
-    """The name of the lowest role that has a right, for saying why a button is off."""
-    return str(access.RIGHTS[access.Right(right)].label)
+def off_for(right: str) -> str:
+    """Why a button is off for who has not this right."""
+    return gettext("Off: it needs the %(role)s role.") % {"role": access.RIGHTS[access.Right(right)].label}
 
 
 @register.simple_tag(takes_context=True)

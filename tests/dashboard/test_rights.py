@@ -91,11 +91,13 @@ def test_who_has_no_role_does_not_learn_which_actions_there_are() -> None:
             _ask(None, view, action=action)
 
 
-@pytest.mark.parametrize(("role", "written"), [("viewer", "off: operator"), ("operator", "on"), ("admin", "on")])
+@pytest.mark.parametrize(
+    ("role", "written"), [("viewer", "Off: it needs the operator role."), ("operator", "on"), ("admin", "on")]
+)
 def test_templates_ask_by_the_word_of_the_right(role: str, written: str) -> None:
     request = RequestFactory().get("/")
     request.user = person(role)
-    source = '{% may_do "pause" as ok %}{% if ok %}on{% else %}off: {% role_for "pause" %}{% endif %}'
+    source = '{% may_do "pause" as ok %}{% if ok %}on{% else %}{% off_for "pause" %}{% endif %}'
     assert engines["django"].from_string(source).render({}, request) == written
 
 
