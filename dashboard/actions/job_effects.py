@@ -142,22 +142,22 @@ def _remove(about: JobSubject) -> Sequence[str]:
     if not count:
         return (gone, keeping.kept(), _parent_after_removal(about))
     other = len({each.ref.queue for each in family.found} - {about.ref.queue})
-    said = ngettext("{n} job hangs below it:", "{n} jobs hang below it:", count)
+    said = ngettext("{n} job hangs below it.", "{n} jobs hang below it.", count)
     if family.more:
-        said = _("More than {n} jobs hang below it, the first of them:")
+        said = _("More than {n} jobs hang below it; the first of them stand here.")
     return (
         gone,
         keeping.kept(),
         _parent_after_removal(about),
-        _elsewhere(other),
         say(said, n=number(count)),
+        _elsewhere(other),
     )
 
 
 def _elsewhere(queues: int) -> str:
     if not queues:
         return ""
-    said = ngettext("Jobs in {n} other queue are among them.", "Jobs in {n} other queues are among them.", queues)
+    said = ngettext("Some of them are in {n} other queue.", "Some of them are in {n} other queues.", queues)
     return say(said, n=number(queues))
 
 
