@@ -10,7 +10,7 @@ import redis
 
 from queues.actions import Clock, Outcome, Target
 from queues.backends.bullmq.actions import BullMQActions
-from queues.types import QueueRef, State
+from queues.types import JobRef, QueueRef, State
 from tests.seed import seed_job, seed_queue
 
 SHOP = QueueRef("main", b"bull", b"shop")
@@ -114,3 +114,47 @@ def test_jobs_whose_memory_takes_long_to_free_go_few_at_a_time(
         assert (went[0], sum(went)) == (2, 6)
     assert store.zcard("bull:shop:completed") == 0
     assert not store.exists("bull:shop:0", "bull:shop:5")
+
+
+def _family(store: redis.Redis, children: range) -> None:
+    """A parent of jobs that stand in the middle of a long list of another queue."""
+    seed_queue(store, "shop", waiting_children=1)
+    seed_queue(store, "depot", waiting=21_000)
+    with store.pipeline(transaction=False) as pipe:
+        for number in children:
+            pipe.hset(f"bull:depot:{number}", "parentKey", "bull:shop:1")
+            pipe.sadd("bull:shop:1:dependencies", f"bull:depot:{number}")
+        pipe.execute()
+    store.config_resetstat()
+
+
+def test_a_tree_in_a_long_list_is_found_by_reads_and_goes_whole(store: redis.Redis, operating: BullMQActions) -> None:
+    _family(store, range(10_000, 10_200))
+    [result] = operating.remove(SHOP, [Target(b"1")], state=State.WAITING_CHILDREN, children=True)
+    assert (result.outcome, result.removed) == (Outcome.DONE, 200)
+    assert store.llen("bull:depot:wait") == 20_800
+    assert store.lpos("bull:depot:wait", "0:9") is None
+    assert not store.exists("bull:shop:1", "bull:depot:10000", "bull:depot:10199")
+    assert store.exists("bull:depot:9999", "bull:depot:10200") == 2
+    assert _calls(store, "eval", "evalsha") == 3 + 1  # rights, the job alone, which are to be found, the tree
+
+
+def test_children_in_a_long_list_are_found_by_reads(store: redis.Redis, operating: BullMQActions) -> None:
+    _family(store, range(10_000, 10_200))
+    result = operating.remove_children(JobRef(SHOP, b"1"))
+    assert (result.outcome, result.removed) == (Outcome.DONE, 200)
+    assert _calls(store, "lpos") == 0
+    assert store.llen("bull:depot:wait") == 20_800
+    assert store.lpos("bull:depot:wait", "0:9") is None
+    assert not store.exists("bull:depot:10000", "bull:depot:10199", "bull:shop:1:dependencies")
+
+
+def test_a_child_that_is_in_no_list_is_looked_for_by_the_script_itself(
+    store: redis.Redis, operating: BullMQActions
+) -> None:
+    _family(store, range(10_000, 10_020))
+    store.lrem("bull:depot:wait", 1, "10007")
+    [result] = operating.remove(SHOP, [Target(b"1")], state=State.WAITING_CHILDREN, children=True)
+    assert (result.outcome, result.removed) == (Outcome.DONE, 20)
+    assert store.llen("bull:depot:wait") == 20_980
+    assert not store.exists("bull:depot:10007")

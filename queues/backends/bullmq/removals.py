@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
 from queues.actions import BATCH, BELOW, Outcome, Result, Target
-from queues.backends.bullmq import places
-from queues.backends.bullmq.replies import Reply, array, blob, integer
+from queues.backends.bullmq.hinting import BLIND, LOOK, ROUNDS, Hinted, as_arguments, looked_for
+from queues.backends.bullmq.replies import Part, Reply, array, blob, integer
 from queues.backends.bullmq.writer import STATES, Writer, answers, result
-from queues.errors import LimitExceeded, QueueError, Unsure
+from queues.errors import LimitExceeded, QueueError
 from queues.text import text
 from queues.types import JobRef, QueueRef, State
 
-LONG = 5_000  # entries of lists that a script looks through for each job; those of longer ones are found beforehand
-AT_ONCE = 150  # jobs of a long list in one script: one pass takes them all out, so few of them would not be quicker
-ROUNDS = 4  # how often jobs are looked for whose place has moved; then a script looks through the list
-AGAIN, TREE = b"again", b"tree"  # what the script says of those for which something else has to be done
-NOWHERE, NOT_SOUGHT = b"-", b"?"  # what it is told of their places
+TREE = b"tree"  # what the script says of those that have something below them
 _IN_LISTS = (None, State.WAITING)
 _WALK, _CHILDREN = b"0", 100
 
@@ -31,28 +26,38 @@ def remove(
 
     What stands in lists of 5,000 and more is looked for beforehand by plain reads, 10,000 entries each; 150 jobs
     then cost one pass over the list, from its nearer end (about 8 ms in the middle of a million). A tree is one script,
-    since it goes whole or not at all: with jobs that wait among a million others it holds the server for up to 0.2 s.
+    since it goes whole or not at all.
     """
     if len(targets) > BATCH:
         raise LimitExceeded(_("At most %(limit)d jobs can be removed at once.") % {"limit": BATCH})
-    removal = _Removal(writer, queue, targets, state.value if state else "", children=children)
-    if state in _IN_LISTS and places.waiting(writer.connection, queue) > LONG:
-        _from_long_lists(removal, sought=state is not None)
+    wanted = state.value if state else ""
+    removal = Hinted(writer, queue, "remove", (wanted, int(children)), targets, _removed)
+    if state in _IN_LISTS:
+        removal.ask(sought=state is not None)
     else:
-        removal.ask(range(len(targets)), {}, b"")
-    removal.take_trees()
+        removal.plainly()
+    _take_trees(removal, wanted)
     return removal.results
 
 
 def remove_children(writer: Writer, job: JobRef) -> Result:
     """See `queues.backend.Actions.remove_children`. A script for every 100 children or so."""
-    walk, went, dead, stays = _WALK, 0, 0, b""
+    walk, went, dead, stays, looks = _WALK, 0, 0, b"", 0
+    hints: Sequence[Part] = as_arguments({})
+    pace = writer.pace("remove_children")
     while True:
-        reply, _ms = writer.timed("remove_children", job.queue, job.id, walk, _CHILDREN)
+        reply, ms = writer.timed("remove_children", job.queue, job.id, walk, min(pace.size, _CHILDREN), *hints)
         if isinstance(reply, bytes):
             why = _("BullMQ 4 cannot do this.") if reply == b"unsupported" else ""
             return Result(job.id, Outcome(reply.decode()), why=why)
+        if (told := array(reply))[0] == LOOK:
+            looks += 1
+            found = looked_for(writer.connection, job.queue.source, told[1])
+            hints = BLIND if looks > ROUNDS else as_arguments(found)
+            continue
         at, some, gone, kept = array(reply, 4)
+        pace.took(max(1, (integer(some) or 0) + (integer(gone) or 0)), ms)
+        hints, looks = as_arguments({}), 0
         walk, went, dead = blob(at) or _WALK, went + (integer(some) or 0), dead + (integer(gone) or 0)
         stays = blob(kept) or stays
         if walk == _WALK:
@@ -68,86 +73,37 @@ def _children_result(job: JobRef, went: int, dead: int, stays: bytes) -> Result:
     return Result(job.id, Outcome.DONE if went or dead else Outcome.ALREADY, why=why, removed=went)
 
 
-class _Removal:
-    """The script for jobs of one queue, called for as many at a time as their lists permit."""
+def _removed(target: Target, told: Reply) -> Result | None:
+    return None if array(told)[0] == TREE else result(target, told)
 
-    def __init__(
-        self, writer: Writer, queue: QueueRef, targets: Sequence[Target], wanted: str, *, children: bool
-    ) -> None:
-        self.writer, self.queue, self.targets, self.wanted, self.children = writer, queue, targets, wanted, children
-        self.answers: dict[int, Result] = {}  # by the number of the target
-        self.trees: list[int] = []  # those with something below them
 
-    @property
-    def results(self) -> list[Result]:
-        """What is known of the targets in their order, up to the first of which nothing is."""
-        numbers = takewhile(self.answers.__contains__, range(len(self.targets)))
-        return [self.answers[number] for number in numbers]
-
-    def ask(self, numbers: Sequence[int], hints: Mapping[bytes, bytes], otherwise: bytes) -> list[int]:
-        """Removes these; `hints` = where each is in a list, `otherwise` = what is said of those without.
-
-        Gives back the numbers of those that have to be looked for (again).
-        """
-        quick, pace, again, at = bool(hints or otherwise), self.writer.pace("remove"), list[int](), 0
-        while at < len(numbers):
-            part = numbers[at : at + (AT_ONCE if quick else pace.size)]
-            targets = [self.targets[number] for number in part]
-            flat = [piece for one in targets for piece in (one.id, one.seen, hints.get(one.id, otherwise))]
-            reply, ms = self._send(flat)
-            answered = answers(reply, most=len(part))
-            if not quick:
-                pace.took(len(answered), ms)
-            for number, one, told in zip(part, targets, answered, strict=False):
-                if (said := array(told)[0]) in (AGAIN, TREE):
-                    (again if said == AGAIN else self.trees).append(number)
-                else:
-                    self.answers[number] = result(one, told)
-            at += len(answered)
-        return again
-
-    def _send(self, flat: Sequence[bytes]) -> tuple[Reply, float]:
+def _take_trees(removal: Hinted, wanted: str) -> None:
+    """Removes what has something below it. Several in one script while they are small."""
+    writer, pace = removal.writer, removal.writer.pace("remove_tree")
+    hints: Sequence[Part] = as_arguments({})
+    looks, at = 0, 0
+    while at < len(removal.aside):
+        part = removal.aside[at : at + pace.size]
+        targets = [removal.targets[number] for number in part]
+        flat = [piece for one in targets for piece in (one.id, one.seen)]
         try:
-            return self.writer.timed("remove", self.queue, self.wanted, int(self.children), *flat)
+            reply, ms = writer.timed("remove_tree", removal.queue, wanted, *hints, *flat)
+            told = answers(reply, most=len(part))
+            pace.took(len(told), ms)
+            sought = array(told.pop())[1] if array(told[-1])[0] == LOOK else None
+            removal.answers |= {
+                number: _tree_result(one, said) for number, one, said in zip(part, targets, told, strict=False)
+            }
+            at, looks = at + len(told), 0 if told else looks
+            hints = as_arguments({})
+            if sought is not None:
+                looks += 1
+                found = looked_for(writer.connection, removal.queue.source, sought)
+                hints = BLIND if looks > ROUNDS else as_arguments(found)
         except QueueError as error:
-            if not self.answers:
+            if not removal.answers:
                 raise
-            raise self._partly(error) from error
-
-    def _partly(self, error: QueueError) -> Unsure:
-        return Unsure(str(error), source=self.writer.connection.source, results=self.results)
-
-    def take_trees(self) -> None:
-        """Removes what has something below it."""
-        targets = [self.targets[number] for number in self.trees]
-        try:
-            told = self.writer.batch("remove_tree", self.queue, targets, self.wanted, read=_tree_result)
-        except QueueError as error:
-            known = [one for one in getattr(error, "results", ()) if isinstance(one, Result)]
-            self.answers |= dict(zip(self.trees, known, strict=False))
-            if not self.answers:
-                raise
-            raise self._partly(error) from error
-        self.answers |= dict(zip(self.trees, told, strict=True))
-
-
-def _from_long_lists(removal: _Removal, *, sought: bool) -> None:
-    """The same where a look through the lists for each job would hold the server for long.
-
-    `sought` = they are in a list if anywhere; else those are told first that are in none.
-    """
-    left: Sequence[int] = range(len(removal.targets))
-    if not sought:
-        left = removal.ask(left, {}, NOT_SOUGHT)
-    for _round in range(ROUNDS):
-        if left:
-            ids = {number: removal.targets[number].id for number in left}
-            found = places.locate(removal.writer.connection, removal.queue, {*ids.values()})
-            # Those farthest from the tail first: what goes before them would move the others' places.
-            ordered = sorted(left, key=lambda number: places.distance(found.get(ids[number])), reverse=True)
-            left = removal.ask(ordered, found, NOWHERE)
-    if left:
-        removal.ask(left, {}, b"")
+            raise removal.partly(error) from error
 
 
 def _tree_result(target: Target, told: Reply) -> Result:

@@ -1,31 +1,13 @@
--- needs: queue, where, parents, removing
+-- needs: queue, where, parents, removing, hints
 -- Jobs that go, each alone. ARGV: the state they must be in ("" = any), "1" where what hangs below one is to go with it
 -- (then the outcome is "tree" for a job that has something below it), then for each its id, what was seen of it
 -- ("" = whichever stay), and where in a list: "" = look for it, "-" = in none, "?" = not looked for yet (then the
 -- outcome is "again" where no set holds it), else `w` or `p` for wait and paused and how far from the tail it was
 -- ("again" where it is not near there). Back: for each an outcome and a detail.
 local wanted, trees = ARGV[1], ARGV[2] == "1"
-local results, known, drift = {}, {}, {}
-local LISTS = { w = "wait", p = "paused" }
+local results, known = {}, {}
 local of_set = false
 for _, name in ipairs(SETS) do of_set = of_set or name == wanted end
-
--- The index of an id that was `distance` entries from the tail; others' moves since then are learnt on the way.
-local function near(list, id, distance)
-  local length = call("LLEN", list)
-  for _, reach in ipairs({ 32, 2000 }) do
-    local middle = length - distance - (drift[list] or 0)
-    local first = math.max(middle - reach, 0)
-    if middle + reach >= 0 then
-      for offset, found in ipairs(call("LRANGE", list, first, middle + reach)) do
-        if found == id then
-          drift[list] = length - (first + offset - 1) - distance
-          return first + offset - 1
-        end
-      end
-    end
-  end
-end
 
 local function place(id, hint)
   if of_set then -- where else they may be is not looked for
@@ -44,10 +26,9 @@ local function place(id, hint)
     if has_hash(base, id) then return place_of(base, id) end
     return "unknown"
   end
-  local list = LISTS[string.sub(hint, 1, 1)]
-  index = list and near(base .. list, id, tonumber(string.sub(hint, 2)))
-  if index then return list, index end
-  return "again"
+  local list
+  list, index = hinted(base, id, hint)
+  return list or "again", index
 end
 
 local function removed(id, seen, hint)
