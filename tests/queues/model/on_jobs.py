@@ -15,7 +15,7 @@ from tests.queues.model.look import Job, Key, View, key_of, look
 from tests.queues.model.operator import Operator, each, is_as, ref
 
 ANY = ("wait", "paused", "prioritized", "delayed", "completed", "failed", "waiting-children", "active")
-FORM = 10**12  # a moment in 2033, after which delayed jobs are moved
+AHEAD = 10**11  # three years, after which delayed jobs are moved
 
 
 def _came(operator: Operator, found: Mapping[Key, Outcome], words: object = "") -> None:
@@ -76,7 +76,7 @@ def promote(operator: Operator, queue: str) -> None:
 
 
 def delay(operator: Operator, queue: str) -> None:
-    view, at = look(operator.store), FORM + operator.pressed + int(time.time() * 1000)
+    view, at = look(operator.store), AHEAD + operator.pressed + int(time.time() * 1000)
     keys = operator.pick(view, queue, "delayed")
     targets = operator.targets(view, keys)
     found = each(operator.press(lambda asked: operations.delay(asked, ref(queue), targets, run_at_ms=at)), keys)
