@@ -26,17 +26,8 @@ def by_setting(source: str) -> str:
     return ""
 
 
-def known(queue: QueueRef) -> str:
-    """The same for a queue, and what its server said when it was last asked: for pages. Asks nobody."""
-    if why := by_setting(queue.source):
-        return why
-    with _lock:
-        until, why = _probed.get((config(queue.source), queue.slug), (0.0, ""))
-    return why if until > time.monotonic() else ""
-
-
 def why(queue: QueueRef, actions: Actions) -> str:
-    """The same, with the server asked when it was not in the last minute. One call that changes nothing."""
+    """The same for a queue, with its server asked when it was not in the last minute. One call that changes nothing."""
     if forbidden := by_setting(queue.source):
         return forbidden
     at = (config(queue.source), queue.slug)

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
+from django.utils.translation import ngettext
 
 from queues.actions import Outcome, Result, Stored
 from queues.audit.clean import line
@@ -26,6 +27,7 @@ from queues.errors import LimitExceeded, QueueError, Unsure
 from queues.models import AuditEntry, RemovedJob
 from queues.names import visible
 from queues.passing import in_passing
+from queues.quantities import number
 from queues.types import JobRef, QueueRef, State
 
 JOB_MAX = 1024 * 1024  # bytes as kept, of one job
@@ -69,11 +71,6 @@ def kept_back(
         _make_room()
 
 
-def can(entry: AuditEntry) -> int:
-    """How many jobs that this action removed can be restored. One query."""
-    return _alive().filter(entry=entry).count()
-
-
 def kept(queue: QueueRef | None = None, entry: AuditEntry | None = None) -> QuerySet[RemovedJob]:
     """Copies that have not expired, newest first, restored ones too; without their bytes."""
     found = RemovedJob.objects.filter(expires_at__gt=timezone.now()).filter(_confirmed())
@@ -82,6 +79,12 @@ def kept(queue: QueueRef | None = None, entry: AuditEntry | None = None) -> Quer
     if entry is not None:
         found = found.filter(entry=entry)
     return found.order_by("-pk").defer("stored")
+
+
+def unkept(count: int) -> str:
+    """That of so many removed jobs there is no copy, in a sentence."""
+    text = ngettext("Of %(number)s removed job no copy is kept.", "Of %(number)s removed jobs no copy is kept.", count)
+    return text % {"number": number(count)}
 
 
 def forget_old(most: int = 1_000) -> int:
@@ -219,10 +222,6 @@ def _make_room() -> None:
         if not going:
             return
         RemovedJob.objects.filter(pk__in=going).delete()
-
-
-def _alive() -> QuerySet[RemovedJob]:
-    return RemovedJob.objects.filter(_confirmed(), expires_at__gt=timezone.now(), restored_at__isnull=True)
 
 
 def _confirmed() -> Q:

@@ -36,7 +36,7 @@ from dashboard.actions.wording import DANGEROUS, TYPED, VERBS, job_title, queue_
 from queues import masking
 from queues.actions import Action
 from queues.names import encode_part
-from queues.quantities import number
+from queues.quantities import DAY, HOUR, MINUTE, SECOND, number
 from queues.types import JobRef, QueueRef, State
 
 FORMS: dict[Action, type[ActionForm]] = {
@@ -146,10 +146,10 @@ def _current(action: Action, about: QueueSubject | None) -> dict[str, Any]:
 
 
 def _span(ms: int) -> dict[str, Any]:
-    for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
+    for unit, length in (("d", DAY), ("h", HOUR), ("min", MINUTE)):
         if ms % length == 0:
             return {"span": ms // length, "unit": unit}
-    return {"span": max(1, ms // 1000), "unit": "s"}
+    return {"span": max(1, ms // SECOND), "unit": "s"}
 
 
 def queue_ask(

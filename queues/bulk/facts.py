@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from queues import undo
 from queues.quantities import number
 
 LOST = "lost"  # true: a worker was lost on the way
@@ -32,10 +33,7 @@ def sentences(facts: Facts) -> Sequence[str]:
     if limit := facts.get(CAPPED):
         found.append(_("More jobs match than the limit of %(limit)s; the others were left.") % {"limit": number(limit)})
     if count := facts.get(UNKEPT):
-        text = ngettext(
-            "Of %(count)s removed job no copy was kept.", "Of %(count)s removed jobs no copy was kept.", count
-        )
-        found.append(text % {"count": number(count)})
+        found.append(undo.unkept(count))
     return found
 
 

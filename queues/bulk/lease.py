@@ -18,6 +18,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from queues.audit.types import Status
+from queues.bulk import facts
 from queues.bulk.phases import Phase
 from queues.models import Bulk
 
@@ -94,8 +95,8 @@ class Watch:
 def _freed(row: Bulk) -> int | None:
     """Take it from whoever holds it, unless that one shows a sign of life meanwhile."""
     silent = Bulk.objects.filter(pk=row.pk, epoch=row.epoch, beats=row.beats, holder=row.holder)
-    facts = {**row.facts, "lost": True}
-    return row.epoch + 1 if silent.update(holder="", epoch=F("epoch") + 1, facts=facts) else None
+    known = {**row.facts, facts.LOST: True}
+    return row.epoch + 1 if silent.update(holder="", epoch=F("epoch") + 1, facts=known) else None
 
 
 def _name() -> str:

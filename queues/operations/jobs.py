@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from queues import undo
 from queues.actions import BATCH, PRIORITY_MAX, Action, Outcome, Result, Target
@@ -83,10 +82,7 @@ def remove(
             along = sum(result.removed for result in results if result.outcome is Outcome.DONE)
             unkept = tally.outcomes.get(Outcome.DONE, 0) + along - settle(results)
         if unkept > 0 and settings.MIRANTE_UNDO_HOURS:
-            text = ngettext(
-                "Of %(number)s removed job no copy is kept.", "Of %(number)s removed jobs no copy is kept.", unkept
-            )
-            tally.note = text % {"number": number(unkept)}
+            tally.note = undo.unkept(unkept)
 
     told = {"state": state.value if state else None, "children": children}
     return act(asked, Action.REMOVE, queue, do, jobs=_slugs(queue, targets), parameters=told)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from pytest_django.fixtures import Settings
 
-from queues import audit, operations, readonly, registry
+from queues import audit, operations, registry
 from queues.audit import Actor, Asked, Status
 from queues.errors import ReadOnly, Unreachable, Unsupported
 from queues.models import AuditEntry
@@ -38,7 +38,6 @@ def test_a_source_that_is_read_only_by_the_settings_is_not_even_asked(
     entry = AuditEntry.objects.get()
     assert entry.status == Status.REFUSED
     assert audit.in_words(entry) == "Refused: The source “main” is read-only here (MIRANTE_READ_ONLY)."
-    assert "MIRANTE_READ_ONLY" in readonly.known(SHOP)
 
 
 def test_the_server_is_asked_once_a_minute_for_each_queue(
@@ -56,21 +55,18 @@ def test_the_server_is_asked_once_a_minute_for_each_queue(
     assert acted.probes == 3
 
 
-def test_what_a_server_forbids_is_known_to_pages_and_asked_anew_soon(
+def test_what_a_server_forbids_is_known_for_a_while_and_asked_anew_soon(
     acted: ScriptedActions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr("queues.readonly.time.monotonic", lambda: now[0])
-    assert readonly.known(SHOP) == ""
     acted.forbidden = "The user may not write."
     for _press in range(2):
         with pytest.raises(ReadOnly):
             ensure_writable(SHOP)
     assert acted.probes == 1
-    assert readonly.known(SHOP) == "The user may not write."
     acted.forbidden = ""
     now[0] += 11
-    assert readonly.known(SHOP) == ""
     ensure_writable(SHOP)
 
 

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.forms.base import ActionForm
 from dashboard.actions.forms.data import AREA
-from dashboard.actions.forms.moves import PRIORITY_MAX, UNIT_WORDS, UNITS
+from dashboard.actions.forms.moves import UNIT_WORDS, UNITS
 from dashboard.actions.hiding import valid_json
-from queues.actions import NewJob
+from queues.actions import PRIORITY_MAX, NewJob
 from queues.backend import BODY_CAP
 from queues.quantities import size
 

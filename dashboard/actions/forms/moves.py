@@ -10,9 +10,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.forms.base import ActionForm
+from queues.actions import PRIORITY_MAX
 from queues.quantities import DAY, HOUR, MINUTE, SECOND, now_ms
 
-PRIORITY_MAX = 2_097_152  # the largest that BullMQ's scores have room for
 LATEST_MS = 3_650 * DAY
 UNITS = {"s": SECOND, "min": MINUTE, "h": HOUR, "d": DAY}
 UNIT_WORDS = (("s", _("seconds")), ("min", _("minutes")), ("h", _("hours")), ("d", _("days")))
