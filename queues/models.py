@@ -181,7 +181,8 @@ class Bulk(models.Model):
     """An action that runs in the background, step by step; its audit entry tells the rest. See `queues.bulk`.
 
     Either over jobs that were collected first (`BulkBatch`), or, with `sweep`, over a state or a whole queue.
-    `holder`, `epoch` and `beats` are the lease of the worker that runs it.
+    `holder`, `epoch` and `beats` are the lease of the worker that runs it. `name` and `parameters` are exact, and
+    emptied when it has ended.
     """
 
     entry = models.OneToOneField(AuditEntry, on_delete=models.CASCADE, related_name="bulk")

@@ -75,13 +75,14 @@ class Run:
             setattr(self.entry, name, value)
 
     def finish(self, status: Status, note: str = "") -> None:
-        """The end, whichever. Its note also says what its outcomes do not."""
+        """The end, whichever. Its note also says what its outcomes do not. What was typed stays in the entry, masked."""
         now = timezone.now()
         text = " ".join([*([note] if note else []), *facts.sentences(self.facts)])
         name_those_before(self.entry, self.tally)
         freed = {"key": None} if status in FREED else {}
         with transaction.atomic():
-            self.lease.keep(phase=Phase.ENDED, holder="", facts=self.facts, down_since=None, tries=0)
+            exact: dict[str, Any] = {"name": "", "parameters": {}}
+            self.lease.keep(phase=Phase.ENDED, holder="", facts=self.facts, down_since=None, tries=0, **exact)
             AuditEntry.objects.filter(pk=self.entry.pk).update(
                 status=status,
                 note=text,
