@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 import redis
 from django.conf import settings
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from queues import discovery
-from queues.models import AuditEntry
+from queues.models import AuditEntry, RemovedJob
 from queues.registry import SourceConfig
 from tests.browser.live_page import Script, never_reloaded, opened
 from tests.chromium import SignIn, axe_findings
@@ -148,3 +150,14 @@ def test_axe_finds_nothing_on_a_selection_its_question_and_the_log(page: Page, m
         page.goto(path)
         found += axe_findings(page)
     assert found == []
+
+
+def test_the_page_of_removed_jobs_fits_a_phone(page: Page, mail: None) -> None:
+    uuid = "cd2167e8-2356-4553-b405-812fbee6d4c6"
+    copy = {"source": "main", "queue": "mail", "job": uuid, "name": "ship", "stored": b"", "size": 0}
+    times = {"removed_at": timezone.now(), "expires_at": timezone.now() + timedelta(hours=1)}
+    RemovedJob.objects.create(**copy, **times, state="waiting-children", restored_as=uuid, restored_at=timezone.now())
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/removed/")
+    expect(page.locator("[data-removed]")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
