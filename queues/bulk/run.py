@@ -75,7 +75,7 @@ class Run:
             setattr(self.entry, name, value)
 
     def finish(self, status: Status, note: str = "") -> None:
-        """The end, whichever. Its note also says what its outcomes do not. What was typed stays in the entry, masked."""
+        """The end, whichever: its note also says what its outcomes do not. What was typed stays masked in the entry."""
         now = timezone.now()
         text = " ".join([*([note] if note else []), *facts.sentences(self.facts)])
         name_those_before(self.entry, self.tally)
