@@ -36,6 +36,7 @@ from queues.types import (
     QueueInfo,
     QueueRef,
     State,
+    Waits,
     Workers,
 )
 
@@ -119,6 +120,12 @@ class Backend(Protocol):
 
         For when somebody asks for it: in steps of 1,000 keys, and no further than some 200 ids.
         BadInput for a cursor that is not one of ours.
+        """
+
+    def waits(self, jobs: Sequence[JobRef]) -> Mapping[JobRef, Waits]:
+        """What jobs that wait for children wait for, by at most 20 of the children of each: three short commands each.
+
+        A child has ended by what its hash says, which costs no look into the queues of the children.
         """
 
     def close(self) -> None:

@@ -283,6 +283,20 @@ class Relative:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """For how many children a job waits, and of the `looked` at how many have ended or are gone."""
+
+    children: int
+    looked: int
+    ended: int
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether nothing that was looked at will ever let the job go on by itself."""
+        return 0 < self.looked == self.ended
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
     """Links between a job, its parent and its children. Children are capped at 100 a kind; counts are true."""
 

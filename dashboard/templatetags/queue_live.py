@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import template
 
 from dashboard import feed
@@ -22,3 +24,9 @@ register.simple_tag(queue_parts.gap_note, name="gap_part")
 register.simple_tag(queue_parts.progress, name="progress_part")
 register.simple_tag(queue_parts.outcome, name="outcome_part")
 register.simple_tag(feed.entry, name="feed_entry")
+
+
+@register.filter
+def of(found: Mapping[object, object], key: object) -> object:
+    """What is known of `key`, None where nothing is."""
+    return found.get(key)

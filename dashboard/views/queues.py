@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -20,7 +22,7 @@ from queues.backend import Backend
 from queues.errors import NotFound, Unreachable, Unsupported
 from queues.history import MINUTE_MS, History
 from queues.quantities import now_ms
-from queues.types import Capability, JobPage, QueueRef, State
+from queues.types import Capability, JobPage, JobRef, QueueRef, State, Waits
 
 TABS = tuple(State)
 FEED = 30  # entries with which the feed opens
@@ -41,6 +43,7 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
             info, workers = reader.queue(ref), reader.workers()
             query.open_on(info.counts)
             jobs = _jobs(reader, ref, query)
+            waits = _waits(reader, query, jobs)
     except Unreachable as outage:
         return page(request, "queues/queue.html", context | {"outage": outage}, status=503)
     except NotFound as gone:
@@ -65,6 +68,7 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
         "verdict": attention.judge(ref, info.counts, number, read_ms, among, history=history, upto=upto),
         "letters": attention.letters_queue(ref, among),
         "origin": attention.dead_letters_of(ref, among),
+        "waits": waits,
         "read_at": timezone.now(),
         "read_ms": read_ms,
     }
@@ -79,6 +83,13 @@ def _jobs(reader: Backend, ref: QueueRef, query: JobsQuery) -> JobPage | Unsuppo
         return reader.jobs(ref, query.states, size=query.size, order=query.order, cursor=query.cursor, name=query.name)
     except Unsupported as reason:
         return reason
+
+
+def _waits(reader: Backend, query: JobsQuery, jobs: JobPage | Unsupported) -> Mapping[JobRef, Waits]:
+    """What the rows wait for, in the list of those that wait for children."""
+    if query.state is not State.WAITING_CHILDREN or query.together or not isinstance(jobs, JobPage):
+        return {}
+    return reader.waits([row.ref for row in jobs.rows])
 
 
 def _events(reader: Backend, ref: QueueRef, history: History | None) -> dict[str, object]:

@@ -29,6 +29,12 @@ if (args.held) {
   await until(async () => (await queue(args.major, "deep").getActiveCount()) === 1);
 }
 """
+STILL = """
+await flow(args.major).add({
+  name: "parent", queueName: "orders", opts: { jobId: "still" },
+  children: [{ name: "child", queueName: "deep", opts: { jobId: "later", delay: 600000 } }],
+});
+"""
 FAILING_CHILD = """
 await flow(args.major).add({
   name: "parent", queueName: "orders", opts: { jobId: "p" },
@@ -164,6 +170,25 @@ def test_ac_06_a_parent_that_waits_in_vain_says_for_which_children(
     assert "it does not go on" not in Page(operator.get(parent)).text
     valkey.delete("bull:mail:c1")
     assert "of which 1 is gone" in Page(operator.get(parent)).text
+
+
+def test_ac_06_parents_that_wait_in_vain_are_found_in_their_list(
+    operator: Client, node: Node, valkey_server: Server, major: int
+) -> None:
+    node.run(FAILING_CHILD, url=valkey_server.url, major=major, fails=False)
+    node.run(STILL, url=valkey_server.url, major=major)
+    parents = "/queues/main/orders/?state=waiting-children"
+
+    def in_vain() -> list[str]:
+        page = Page(operator.get(parents))
+        assert sorted(page.rows("data-job")) == ["p", "still"]
+        rows = page.all("data-job", tag="tr")
+        return [row.attrs["data-job"] for row in rows if any("data-in-vain" in each.attrs for each in row.children)]
+
+    assert in_vain() == ["p"]
+    assert "waits in vain: its child has failed or is gone" in Page(operator.get(parents)).text
+    act(operator, "/queues/main/mail/jobs/c1/ask/retry/")
+    assert in_vain() == []
 
 
 def test_a_newer_job_with_the_same_deduplication_id_is_named_and_nothing_is_doubled_unasked(

@@ -34,8 +34,8 @@ def failed_job(valkey: redis.Redis, queue: QueueRef, job: str | bytes, **fields:
     start = b"%b:%b:" % (queue.prefix, queue.name)
     write_hash(valkey, start + b"meta", {"version": "bullmq:5.81.5", "opts.maxLenEvents": 10_000})
     seed_job(valkey, queue, job, **{"failedReason": "no", **fields})
-    valkey.zadd(start + b"failed", {job: FAILED_AT})
     raw = job.encode() if isinstance(job, str) else job
+    valkey.zadd(start + b"failed", {raw: FAILED_AT})
     return f"/queues/main/{queue.slug}/jobs/{encode_part(raw, colon=True)}/"
 
 

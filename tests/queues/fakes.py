@@ -24,6 +24,7 @@ from queues.types import (
     QueueInfo,
     QueueRef,
     State,
+    Waits,
     Worker,
     Workers,
 )
@@ -128,6 +129,9 @@ class FakeBackend:
 
     def held(self, queue: QueueRef, *, cursor: str = "") -> HeldIds:
         return HeldIds((), 0, 0, touches=False, cursor=None)
+
+    def waits(self, jobs: Sequence[JobRef]) -> Mapping[JobRef, Waits]:
+        return {}
 
     def close(self) -> None: ...
 

@@ -18,6 +18,7 @@ from queues.backends.bullmq import (
     jobs,
     lists,
     logs,
+    waits,
 )
 from queues.backends.bullmq.connection import CONNECTIONS, Connection
 from queues.events import Glance, Position
@@ -35,6 +36,7 @@ from queues.types import (
     QueueInfo,
     QueueRef,
     State,
+    Waits,
     Workers,
 )
 
@@ -102,6 +104,9 @@ class BullMQ:
 
     def held(self, queue: QueueRef, *, cursor: str = "") -> HeldIds:
         return deduplication.held(self.connection, queue, cursor)
+
+    def waits(self, jobs: Sequence[JobRef]) -> Mapping[JobRef, Waits]:
+        return waits.read(self.connection, jobs)
 
     def positions(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, Position]:
         return events.positions(self.connection, queues)
