@@ -35,6 +35,11 @@ class Preview:
     samples: Sequence[JobRow]
 
     @property
+    def empty(self) -> bool:
+        """Whether there is nothing to remove, as far as that is known."""
+        return self.count == 0 or (self.count is None and not self.found and self.looked >= self.total)
+
+    @property
     def sentence(self) -> str:
         """How many jobs, of which state, by which clock."""
         parts = {
@@ -45,7 +50,9 @@ class Preview:
             "clock": str(CLOCK_WORDS[self.clock]),
             "age": duration(self.older_ms),
         }
-        if self.count is not None or self.looked >= self.total:
+        if self.empty and not self.kept:
+            told = _("None of {total} jobs ({state}) is older than {age} {clock}.")
+        elif self.count is not None or self.looked >= self.total:
             told = ngettext(
                 "{n} of {total} jobs ({state}) is older than {age} {clock}.",
                 "{n} of {total} jobs ({state}) are older than {age} {clock}.",

@@ -167,6 +167,7 @@ def queue_ask(
     `back` is the page from which it was asked where that is not the queue's; it leads there again.
     """
     where = [ref.source, ref.slug]
+    ready = shown is not None and not shown.empty
     why, wait = (about.can.why_not(action), queue_effects.off(action, about)) if about else ("", "")
     says = [shown.sentence, shown.kept_sentence] if shown else queue_effects.says(action, about) if about else []
     return Ask(
@@ -177,11 +178,11 @@ def queue_ask(
         form=form,
         facts=queue_effects.facts(action, about) if about else (),
         says=[said for said in says if said],
-        warnings=queue_effects.warnings(action, about) if about and (shown or action is not Action.CLEAN) else (),
+        warnings=queue_effects.warnings(action, about) if about and (ready or action is not Action.CLEAN) else (),
         items=shown.lines if shown else (),
         links=queue_effects.links(action, ref),
-        danger=action in DANGEROUS and (action is not Action.CLEAN or shown is not None),
-        hidden=[("previewed", previewed(form))] if shown else [("next", back)] if back else (),
+        danger=action in DANGEROUS and (action is not Action.CLEAN or ready),
+        hidden=[("previewed", previewed(form))] if ready else [("next", back)] if back else (),
         error=error,
         off=why or wait,
         instead=(reverse("ask-queue", args=[*where, Action.PAUSE.value]), _("Pause it…")) if wait and not why else None,
@@ -191,7 +192,7 @@ def queue_ask(
 def _verb(action: Action, shown: Preview | None) -> str:
     if action is not Action.CLEAN:
         return str(VERBS[action])
-    if shown is None:
+    if shown is None or shown.empty:
         return _("Show what would go")
     if shown.count is None and shown.looked < shown.total:
         return _("Remove all that are older")

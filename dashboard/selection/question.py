@@ -150,7 +150,8 @@ def _says(action: Action, picked: Picked, now: int | None) -> Sequence[str]:
         Action.REQUEUE: [gettext("Only jobs that no worker holds any more go back in line.")],
         Action.FAIL: [gettext("Only jobs that no worker holds any more fail, as if it had been their last attempt.")],
     }
-    return [each for each in (*said.get(action, []), *_duration(action, picked, now)) if each]
+    room = [] if action is not Action.REMOVE or _inline(picked) else _room()
+    return [each for each in (*said.get(action, []), *room, *_duration(action, picked, now)) if each]
 
 
 def _more(action: Action, picked: Picked) -> Sequence[str]:
@@ -177,10 +178,18 @@ def _removal(picked: Picked) -> Sequence[str]:
     said = []
     if picked.state in (None, State.COMPLETED, State.FAILED):
         said.append(gettext("Whoever waits for their results, or looks for their ids, no longer finds them."))
-    if keeping.kept_of_many():
-        text = gettext("Copies take up to %(size)s MB for one action; jobs beyond that cannot be restored.")
-        said.append(text % {"size": number(max(1, settings.MIRANTE_UNDO_MB // 4))})
-    return said
+    return [*said, *(_room() if _inline(picked) else [])]
+
+
+def _room() -> Sequence[str]:
+    if not keeping.kept_of_many():
+        return []
+    text = gettext("Copies take up to %(size)s MB for one action; jobs beyond that cannot be restored.")
+    return [text % {"size": number(max(1, settings.MIRANTE_UNDO_MB // 4))}]
+
+
+def _inline(picked: Picked) -> bool:
+    return picked.targets is not None and len(picked.targets) <= operations.INLINE
 
 
 def _warnings(action: Action, picked: Picked, about: QueueSubject) -> Sequence[str]:
@@ -204,7 +213,7 @@ def _held_up(about: QueueSubject) -> Sequence[str]:
 def _duration(action: Action, picked: Picked, now: int | None) -> Sequence[str]:
     """How long it may take, by what the last ones of its kind took. Nothing is said of what ends at once."""
     meant = number_of(picked, now)
-    if picked.targets is not None and len(picked.targets) <= operations.INLINE:
+    if _inline(picked):
         return []
     after = gettext("It runs in the background and can be stopped.")
     pace = _pace(action, picked.queue.source)

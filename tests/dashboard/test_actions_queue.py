@@ -175,6 +175,14 @@ def test_what_is_seldom_needed_of_a_new_job_is_folded_until_something_in_it_is_w
     assert "open" in next(node for node in question(Page(wrong)).children if node.tag == "details").attrs
 
 
+def test_where_nothing_is_old_enough_nothing_can_be_removed(admin: Client) -> None:
+    shown = act(admin, ASK.format("clean"), state="failed", amount="9", unit="d", clock="finished")
+    assert "None of 6 jobs (failed) is older than 9 d since finished." in said(shown)
+    asked = question(Page(shown))
+    assert [node.text.strip() for node in asked.children if node.tag == "button"] == ["Show what would go"]
+    assert "previewed" not in [node.attrs.get("name") for node in asked.children]
+
+
 def test_cleaning_shows_first_how_many_go_by_which_clock_and_removes_nothing(
     admin: Client, mail: QueueRef, valkey: redis.Redis
 ) -> None:

@@ -133,7 +133,7 @@ def test_the_empties_say_which_they_are(viewer: Client) -> None:
     assert "Nothing has been done yet" in Page(viewer.get("/audit/")).text
     wrote()
     filtered = Page(viewer.get("/audit/?who=nobody")).text
-    assert "No entry is meant by this filter" in filtered
+    assert "No entry matches this filter" in filtered
     assert "365 days" in filtered
 
 
