@@ -51,6 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("audit/<int:pk>/progress/", audit.progress, name="audit-progress"),
     path("audit/<int:pk>/stop/", audit.stop, name="audit-stop"),
     path("removed/", removed.removed, name="removed"),
+    path("removed/restore/", removed.restore_some, name="restore-some"),
     path("removed/<int:pk>/restore/", removed.restore, name="restore"),
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/reveal/", jobs.reveal, name="reveal"),
     path("masking/", masking.masking, name="masking"),

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import trail
 from dashboard.access import Right, actor_of, requires_right
 from dashboard.http import page
-from queues import operations, undo
+from queues import audit, operations, undo
+from queues.actions import Outcome
 from queues.audit import Asked
 from queues.audit.found import label
+from queues.errors import NotFound, QueueError, WrongState
 from queues.models import RemovedJob
+from queues.quantities import number
 from queues.registry import configured
 from queues.types import QueueRef
 
@@ -73,6 +79,8 @@ def removed(request: HttpRequest) -> HttpResponse:
         "queue": queue,
         "action": action or "",
         "action_address": reverse("audit-entry", args=[action]) if action else "",
+        "key": secrets.token_urlsafe(12),
+        "restorable": [row.pk for row in rows[:PAGE] if not row.restored_at],
         "hours": settings.MIRANTE_UNDO_HOURS,
         "megabytes": settings.MIRANTE_UNDO_MB,
     }
@@ -89,6 +97,31 @@ def restore(request: HttpRequest, pk: int) -> HttpResponse:
     action = _number(request.POST.get("action", ""))
     where = {"action": action} if action else {"source": copy.source, "queue": copy.queue}
     return redirect(f"{reverse('removed')}?{urlencode({**where, 'done': entry.pk})}")
+
+
+@require_POST
+@requires_right(Right.RESTORE)
+def restore_some(request: HttpRequest) -> HttpResponse:
+    """Restore the copies that the form names, a page of them at most, each as an action of its own.
+
+    Where that fails for all alike, as while Redis is away, it ends there; what came before stays restored.
+    """
+    wanted = _kept().filter(pk__in=[_number(pk) for pk in request.POST.getlist("copy")[:PAGE]])
+    copies, key, done, broke = list(wanted.order_by("pk")), request.POST.get("key", "")[:40], 0, ""
+    for copy in copies:
+        try:
+            entry = operations.restore(Asked(actor_of(request), key=f"restore-{copy.pk}-{key}"), copy)
+        except (NotFound, WrongState):
+            continue  # restored by somebody else, or too old by now
+        except QueueError as error:
+            broke = str(error)
+            break
+        done += audit.counts(entry).get(Outcome.DONE, 0)
+    text = _("Restored %(done)s of %(asked)s jobs.") % {"done": number(done), "asked": number(len(copies))}
+    tell = messages.success if done == len(copies) else messages.warning
+    tell(request, f"{text} {broke}".strip())
+    action = _number(request.POST.get("action", ""))
+    return redirect(f"{reverse('removed')}?{urlencode({'action': action})}" if action else "removed")
 
 
 def _number(text: str) -> int:

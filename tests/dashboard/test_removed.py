@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -173,3 +174,41 @@ def test_what_one_action_removed_is_seen_by_itself_and_restored_one_after_the_ot
     assert "Only what this action removed" in page.text
     answer = operator.post(f"/removed/{first.pk}/restore/", {"key": "k", "action": str(first.entry_id)})
     assert answer["Location"].startswith(f"/removed/?action={first.entry_id}&")
+
+
+def test_all_jobs_of_a_page_are_restored_by_one_press_and_each_once(operator: Client, valkey: redis.Redis) -> None:
+    page = Page(operator.get("/removed/"))
+    assert "Restore all 2 of this page" in page.text
+    assert page.all("action", "/removed/restore/", tag="form")
+    copies = [node.attrs["value"] for node in page.all("name", "copy", tag="input")]
+    assert sorted(copies) == sorted(page.rows("data-removed"))
+    answer = operator.post("/removed/restore/", {"copy": copies, "key": "k"}, follow=True)
+    assert "Restored 2 of 2 jobs." in answer.content.decode()
+    assert AuditEntry.objects.filter(action="restore", status="done").count() == 2
+    assert "Restore all" not in Page(operator.get("/removed/")).text
+    waiting = valkey.llen("bull:mail:wait")
+    operator.post("/removed/restore/", {"copy": copies, "key": "other"})
+    assert valkey.llen("bull:mail:wait") == waiting
+
+
+def test_viewers_restore_no_page_of_jobs(mail: QueueRef, valkey: redis.Redis) -> None:
+    copies = list(RemovedJob.objects.values_list("pk", flat=True))
+    assert as_role("viewer").post("/removed/restore/", {"copy": copies}).status_code == 403
+    assert not valkey.llen("bull:mail:wait")
+    assert "Restore all" not in Page(as_role("viewer").get("/removed/")).text
+
+
+def test_restoring_ends_where_nothing_may_be_written(operator: Client, settings: LazySettings) -> None:
+    copies = list(RemovedJob.objects.values_list("pk", flat=True))
+    settings.MIRANTE_SOURCES = [replace(settings.MIRANTE_SOURCES[0], read_only=True)]
+    answer = operator.post("/removed/restore/", {"copy": copies}, follow=True)
+    assert "Restored 0 of 2 jobs. The source “main” is read-only here" in answer.content.decode()
+    assert AuditEntry.objects.filter(action="restore").count() == 1
+
+
+def test_what_could_not_be_restored_can_be_tried_again_from_a_new_page(operator: Client) -> None:
+    keys = set()
+    for _page in range(2):
+        page = Page(operator.get("/removed/"))
+        keys |= {node.attrs["value"] for node in page.all("name", "key", tag="input")}
+    assert len(keys) == 2 * 3
