@@ -158,3 +158,25 @@ def test_a_child_that_is_in_no_list_is_looked_for_by_the_script_itself(
     assert (result.outcome, result.removed) == (Outcome.DONE, 20)
     assert store.llen("bull:depot:wait") == 20_980
     assert not store.exists("bull:depot:10007")
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_jobs_of_a_long_list_get_a_priority_without_a_look_through_it_for_each(
+    store: redis.Redis, operating: BullMQActions, paused: bool
+) -> None:
+    seed_queue(store, "shop", paused=paused, **{"parked" if paused else "waiting": 12_000})  # type: ignore[arg-type]
+    seed_job(store, SHOP, "ended")
+    store.zadd("bull:shop:completed", {"ended": 1})
+    waiting = b"bull:shop:paused" if paused else b"bull:shop:wait"
+    jobs = [b"%d" % number for number in (*range(1, 50), *range(6_000, 6_400), 11_999)]
+    before = [one for one in store.lrange(waiting, 0, -1) if one not in jobs]
+    store.config_resetstat()
+    results = operating.priority(SHOP, [Target(one) for one in [*jobs, b"ended", b"never"]], priority=7)
+    assert [result.outcome for result in results] == [
+        *[Outcome.DONE] * len(jobs),
+        Outcome.WRONG_STATE,
+        Outcome.GONE,
+    ]
+    assert _calls(store, "lpos") == 0
+    assert sorted(store.zrange("bull:shop:prioritized", 0, -1)) == sorted(jobs)
+    assert store.lrange(waiting, 0, -1) == before

@@ -8,10 +8,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from queues.actions import PRIORITY_MAX, Outcome, Result, Target
+from queues.actions import BATCH, PRIORITY_MAX, Outcome, Result, Target
+from queues.backends.bullmq.hinting import Hinted
 from queues.backends.bullmq.replies import Reply, array, blob, integer
 from queues.backends.bullmq.writer import STATES, Writer
-from queues.errors import BadInput
+from queues.errors import BadInput, LimitExceeded
 from queues.types import QueueRef, State
 
 LATEST_MS = 8_640_000_000_000_000  # the last moment that JavaScript knows
@@ -56,7 +57,11 @@ def delay(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, run_at_
 def priority(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, priority: int) -> list[Result]:
     if not 0 <= priority <= PRIORITY_MAX:
         raise BadInput(_("A priority is a whole number from 0 to %(most)s.") % {"most": f"{PRIORITY_MAX:,}"})
-    return writer.batch("priority", queue, targets, priority, read=_read)
+    if len(targets) > BATCH:
+        raise LimitExceeded(_("This can be done to at most %(most)d jobs at once.") % {"most": BATCH})
+    ranking = Hinted(writer, queue, "priority", (priority,), targets, _read)
+    ranking.ask(sought=False)
+    return ranking.results
 
 
 def fail(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, reason: str) -> list[Result]:

@@ -6,7 +6,7 @@ local drift = {} -- others' moves since then are learnt on the way
 -- The index of an id that was `distance` entries from the tail.
 local function near(list, id, distance)
   local length = call("LLEN", list)
-  for _, reach in ipairs({ 32, 2000 }) do
+  for _, reach in ipairs({ 2, 32, 2000 }) do
     local middle = length - distance - (drift[list] or 0)
     local first = math.max(middle - reach, 0)
     if middle + reach >= 0 then
