@@ -1,13 +1,17 @@
-"""Acting on jobs and queues whose names and bodies mean harm, through the pages: LS-08, JD-02, JD-04, JD-05, JD-09."""
+"""Acting on what means harm, through the pages: LS-08, JD-02, JD-04, JD-05, JD-09, AU-03."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import redis
+from django.conf import LazySettings
 from django.test import Client
 
+from queues import registry
 from queues.models import AuditEntry
 from queues.names import encode_part
 from queues.registry import SourceConfig
@@ -20,6 +24,7 @@ from tests.seed import seed_job, write_hash
 pytestmark = pytest.mark.django_db
 
 MARKUP = '"><img src=x onerror=window.__x=1><b>x</b>'
+SECRET_URL = "redis://user:PW42%40x@127.0.0.1:1/0"
 PREFIXES = (b"tenant-a", b"tenant-b", b"app:prod", b"{bull}")
 FAILED_AT = 1_790_000_000_000
 
@@ -137,6 +142,37 @@ def test_jd_05_questions_about_a_large_job_are_small_and_acting_keeps_every_byte
         assert isinstance(job, bytes)
         assert valkey.hget(b"bull:mail:" + job, "data") == data.encode()
     assert len(json.dumps(list(AuditEntry.objects.values_list("parameters", flat=True)))) < 20_000
+
+
+def test_au_03_the_password_of_a_source_is_in_no_question_no_answer_and_no_log_of_an_action(
+    admin: Client,
+    source: SourceConfig,
+    valkey: redis.Redis,
+    settings: LazySettings,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    page = failed_job(valkey, QueueRef("main", b"bull", b"mail"), "7")
+    queue = page.removesuffix("jobs/7/")
+    fields = form_of(admin.get(f"{page}ask/retry/"))
+    settings.MIRANTE_SOURCES = (replace(source, url=SECRET_URL),)
+    registry.forget()
+    picked = {"job": "7", "state": "failed", "until": "1", "attempts": "keep", "key": "k"}
+    answers = [
+        admin.get(f"{page}ask/retry/"),
+        admin.post(f"{page}act/retry/", fields),
+        admin.post(f"{queue}act/pause/", {"key": "p"}),
+        admin.post(f"{queue}bulk/act/retry/", picked),
+        admin.get(f"{queue}deduplication/"),
+    ]
+    assert {answer.status_code for answer in answers} == {503}
+    entry = AuditEntry.objects.filter(action="retry").latest("pk")
+    assert "127.0.0.1:1/0" in entry.note
+    answers += [admin.get("/audit/"), admin.get(f"/audit/{entry.pk}/")]
+    told = [answer.content.decode() for answer in answers]
+    for ending in ("csv", "jsonl"):
+        export: Any = admin.get(f"/audit/export.{ending}")
+        told.append(b"".join(export.streaming_content).decode() if export.streaming else export.content.decode())
+    assert not any("PW42" in text for text in [*told, caplog.text])
 
 
 def test_jd_02_a_log_line_that_somebody_adds_is_text_on_the_page(admin: Client, valkey: redis.Redis) -> None:
