@@ -126,8 +126,9 @@ class AuditQuery:
     """Which entries, and from where on. A status or action that is none means all; a bad moment is BadInput."""
 
     def __init__(self, params: QueryDict, sources: Sequence[str]) -> None:
-        self.who = params.get("who", "").strip()[:150]
-        self.action = params.get("action", "")[:50]
+        # PostgreSQL takes no NUL in a text, not even to look for it.
+        self.who = params.get("who", "").replace("\x00", "\ufffd").strip()[:150]
+        self.action = params.get("action", "").replace("\x00", "\ufffd")[:50]
         self.status = params.get("status", "") if params.get("status") in set(Status) else ""
         self.source = params.get("source", "") if params.get("source") in sources else ""
         self.queue = params.get("queue", "").strip()[:2000]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, islice
 
@@ -87,21 +87,24 @@ def _export(
     """All entries that the filters mean, sent as they are read. That they were taken is an entry too."""
     query = _query(request)
     audit.record(actor_of(request), Right.EXPORT_AUDIT, parameters={**query.as_parameters, "format": ending})
-    rows = write(audit.each(query.filters))
-    response = StreamingHttpResponse(_sent_async(rows) if isinstance(request, ASGIRequest) else _sent(rows))
+    chunks = _chunks(write(audit.each(query.filters)))
+    first = [next(chunks, "")]  # read here: what keeps an export from beginning is answered by a page
+    sent = _sent_async(first, chunks) if isinstance(request, ASGIRequest) else chain(first, chunks)
+    response = StreamingHttpResponse(sent)
     response.headers["Content-Type"] = kind
     response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.now():%Y-%m-%d}.{ending}"'
     return response
 
 
-def _sent(rows: Iterator[str]) -> Iterator[str]:
+def _chunks(rows: Iterator[str]) -> Iterator[str]:
     while first := next(rows, ""):
         yield "".join(chain([first], islice(rows, CHUNK - 1)))
 
 
-async def _sent_async(rows: Iterator[str]) -> AsyncIterator[str]:
-    """The same without holding up the event loop while the database is read."""
-    chunks = _sent(rows)
+async def _sent_async(first: Sequence[str], chunks: Iterator[str]) -> AsyncIterator[str]:
+    """Both without holding up the event loop while the database is read."""
+    for chunk in first:
+        yield chunk
     while chunk := await sync_to_async(lambda: next(chunks, ""))():
         yield chunk
 

@@ -6,17 +6,22 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import astuple
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.conf import settings as settings_of_all
+from django.db import OperationalError
+from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
 from dashboard import access, trail
 from dashboard.access import Right
+from queues import audit
 from queues.actions import Action
 from queues.models import AuditEntry, Bulk
 from queues.operations.background import STOP
@@ -110,6 +115,29 @@ def test_a_moment_that_is_none_is_refused_with_what_was_expected(viewer: Client,
     answer = viewer.get(f"/audit/?{moment}")
     assert answer.status_code == 422
     assert "2026-11-30T14:02" in Page(answer).text
+
+
+@pytest.mark.parametrize("asked", ["who=a%00", "action=%00", "queue=%00", "status=%00", "source=%00"])
+def test_what_no_database_holds_finds_nothing(viewer: Client, asked: str) -> None:
+    """PostgreSQL takes no NUL in a text, not even to look for it."""
+    assert viewer.get(f"/audit/?{asked}").status_code == 200
+    assert "\x00" not in "".join(map(str, astuple(trail.AuditQuery(QueryDict(asked), ()).filters)))
+
+
+def test_an_export_that_cannot_begin_is_a_page_that_says_so(
+    source: SourceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the first line is sent, nothing but silence could tell."""
+
+    def busy(filters: audit.Filters) -> Iterator[AuditEntry]:
+        raise OperationalError("database is locked")
+        yield
+
+    monkeypatch.setattr(audit, "each", busy)
+    admin = as_role("admin")
+    admin.raise_request_exception = False
+    for ending in ("csv", "jsonl"):
+        assert admin.get(f"/audit/export.{ending}").status_code == 503
 
 
 def test_a_thousand_entries_are_paged_there_and_back_and_each_is_shown_once(viewer: Client) -> None:
