@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import Engine, RequestContext
+from django.urls import reverse
 from django_htmx.middleware import HtmxDetails
 
+from dashboard.access import safe_next
 from queues.errors import (
     BadInput,
     LimitExceeded,
@@ -19,6 +21,7 @@ from queues.errors import (
     ReadOnly,
     Unreachable,
     Unsupported,
+    Unsure,
     WrongState,
 )
 
@@ -85,5 +88,18 @@ class QueueErrorMiddleware:
         status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
         fragment = getattr(request, "htmx", None) and not request.htmx.boosted  # type: ignore[attr-defined]
         template = "errors/queue_error.html#note" if fragment else "errors/queue_error.html"
-        context = {"error": error, "status": status, "outage": isinstance(error, Unreachable)}
+        sent = request.method == "POST"
+        context = {
+            "error": error,
+            "status": status,
+            "outage": isinstance(error, Unreachable),
+            "unsure": isinstance(error, Unsure),
+            "sent": sent,
+            "again": _again(request) if sent else request.get_full_path(),
+        }
         return render(request, template, context, status=status)
+
+
+def _again(request: HttpRequest) -> str:
+    """Where somebody goes after a form that came to nothing: its own address answers no GET."""
+    return safe_next(request.POST.get("next", "")) or reverse("overview")

@@ -11,6 +11,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from queues import operations
+from queues.errors import Unsure
 from queues.models import AuditEntry, Bulk
 from queues.names import encode_part
 from queues.quantities import now_ms
@@ -326,8 +327,28 @@ def test_a_question_during_an_outage_is_one_too(mail: QueueRef, settings: LazySe
     sent = picks(operator, "failed")
     settings.MIRANTE_SOURCES = [SourceConfig("main", "redis://127.0.0.1:1/0")]
     for address in (ASK, ACT):
-        assert operator.post(address.format("retry"), sent).status_code == 503
+        answer = operator.post(address.format("retry"), sent | {"next": "/queues/main/mail/?state=failed"})
+        assert answer.status_code == 503
+        page = Page(answer)
+        assert "Nothing was done" in page.text
+        assert "main does not answer: what you asked for was not begun." in page.text
+        assert [node.attrs["value"] for node in page.all("name", "next", tag="input")] == [
+            "/queues/main/mail/?state=failed"
+        ], "what is tried again is the list: the address of the action answers no GET"
     assert not AuditEntry.objects.filter(outcomes__has_key="done").exists()
+
+
+def test_an_answer_that_was_lost_is_not_called_undone(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_asked: object, **_more: object) -> AuditEntry:
+        raise Unsure("host went away. It may or may not have been done.", source="main")
+
+    monkeypatch.setattr(operations, "retry", lost)
+    answer = operator.post(ACT.format("retry"), picks(operator, "failed") | {"attempts": "keep", "key": "k"})
+    page = Page(answer)
+    assert answer.status_code == 503
+    assert "It is not known whether that was done" in page.text
+    assert "Nothing was done" not in page.text
+    assert "/audit/" in [node.attrs["href"] for node in page.all("href", tag="a")]
 
 
 def test_nothing_leads_away_from_here(operator: Client) -> None:
