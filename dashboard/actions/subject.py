@@ -62,10 +62,6 @@ class JobSubject:
     def state(self) -> State | None:
         return self.job.states[0] if self.job.states else None
 
-    @property
-    def locked(self) -> bool:
-        return self.state is State.ACTIVE and self.job.lock_ttl_ms is not None
-
 
 def of_queue(ref: QueueRef, action: Action) -> QueueSubject:
     """A queue for a question about it. NotFound, Unreachable."""

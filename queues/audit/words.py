@@ -58,7 +58,6 @@ _PART: Mapping[str, Promise] = {
     Action.FAIL: gettext_lazy("Failed %(done)s of %(asked)s"),
     Action.REQUEUE: gettext_lazy("Put %(done)s of %(asked)s back in line"),
 }
-_SWEEPS = (Action.DRAIN, Action.CLEAN, Action.OBLITERATE)
 _NONE = pgettext_lazy("how many jobs", "none")
 
 

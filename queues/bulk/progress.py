@@ -29,7 +29,6 @@ class Progress:
     rate: float | None  # jobs a second, since it acts or since its source answers again
     remaining_s: float | None
     outcomes: Mapping[Outcome, int]
-    stoppable: bool
     stop_asked_by: str = ""  # it stops after its step
     waits_because: str = ""  # the source is away: since when, and that it goes on
 
@@ -49,7 +48,6 @@ def progress(entry: AuditEntry) -> Progress | None:
         rate,
         left / rate if known and rate and left is not None else None,
         counts(entry),
-        stoppable=phase is not Phase.ENDED and not bulk.stop_asked_by,
         stop_asked_by=bulk.stop_asked_by,
         waits_because=entry.note if bulk.down_since and phase is not Phase.ENDED else "",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 
+from queues import operations
 from queues.actions import Action, Members, Outcome, Result, Step, Stored, Target
 from queues.audit import Actor, Asked
 from queues.bulk import running
@@ -132,3 +133,21 @@ def to_its_end(entry: AuditEntry) -> AuditEntry:
         pass
     entry.refresh_from_db()
     return entry
+
+
+def retry_all(expected: int | None = None, until_ms: int = 5_000) -> AuditEntry:
+    """Retrying all failed jobs, begun."""
+    return operations.start_bulk(
+        OLGA, SHOP, Action.RETRY, None, state=State.FAILED, expected=expected, until_ms=until_ms, parameters={}
+    )
+
+
+def retry(*ids: bytes) -> AuditEntry:
+    """Retrying these jobs, begun."""
+    targets = [Target(job, b"1000") for job in ids]
+    return operations.start_bulk(OLGA, SHOP, Action.RETRY, targets, state=State.FAILED, parameters={"reset": False})
+
+
+def outcome(entry: AuditEntry) -> tuple[str, dict[str, int]]:
+    """How an action ended, and with which outcomes."""
+    return entry.status, entry.outcomes

@@ -67,6 +67,12 @@ def actions_in_memory(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture
+def shop(actions_in_memory: acting.FakeActions) -> acting.FakeActions:
+    """The same, by the name of its queue."""
+    return actions_in_memory
+
+
+@pytest.fixture
 def no_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker takes anything up: tests run the slices themselves."""
     monkeypatch.setattr("queues.tasks.wake_bulk", lambda bulk, epoch: True)

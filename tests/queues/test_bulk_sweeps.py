@@ -16,7 +16,7 @@ from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.types import State
 from tests.node import Node
-from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, bulk_of, to_its_end
+from tests.queues.acting import OLGA, SHOP, FakeActions, a_slice, bulk_of, outcome, to_its_end
 from tests.valkey import Server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_tasks")]
@@ -43,10 +43,6 @@ await until(async () => (await q.getCompletedCount()) === args.count);
 await w.close();
 return await q.getJobCounts();
 """
-
-
-def outcome(entry: AuditEntry) -> tuple[str, dict[str, int]]:
-    return entry.status, entry.outcomes
 
 
 def three_steps(shop: FakeActions) -> None:
