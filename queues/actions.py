@@ -159,7 +159,8 @@ class HeldId:
     """A deduplication id that stands in the keys, as far as short looks tell.
 
     `state` is None where the holder was found in no list; with `unsure` some were too long to be looked through.
-    `idle_ms` is for how long nobody asked for the id, None where the server does not say.
+    `idle_ms` is for how long nobody asked for the id, None where the server does not say. `follows`: a further job
+    waits for the holder to end.
     """
 
     id: bytes
@@ -170,6 +171,7 @@ class HeldId:
     ttl_ms: int | None  # None: until it is given back
     idle_ms: int | None
     added_ms: int | None  # when the holder was added
+    follows: bool = False
 
     @property
     def over(self) -> bool:

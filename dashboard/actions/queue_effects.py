@@ -110,14 +110,16 @@ def _release(about: QueueSubject) -> Sequence[str]:
     left = about.info.limited_for_ms
     if not left:
         return (_("The queue is not held by a rate limit now: there is nothing to release."),)
-    said = _("No worker takes a job for {span} more. After this they do at once; the limit itself stays.")
-    return (say(said, span=duration(left)),)
+    said = _("No worker takes a job for {span} more. After this, they take jobs again; the limit itself stays.")
+    late = _("A worker that has been told to wait sleeps for up to 30 seconds before it looks again.")
+    return (say(said, span=duration(left)), late)
 
 
 def _deduplication(about: QueueSubject) -> Sequence[str]:
     return (
         _("While a job holds a deduplication id, others with the same id are not added."),
         _("It is released only where the job that holds it is gone or has ended. No job is changed."),
+        _("Where a further job was to follow the holder, as “keep last if active” has it, that one is dropped."),
     )
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, ngettext_lazy
 
 from queues.actions import Action, Outcome
 from queues.audit.found import exceptions, label, made, took_along
 from queues.models import AuditEntry
 from queues.quantities import duration, number
+
+_AT_ONCE = ngettext_lazy("At most %(most)s job runs at once now", "At most %(most)s jobs run at once now", "count")
+_IN_TIME = ngettext_lazy(
+    "At most %(most)s job starts in %(span)s now", "At most %(most)s jobs start in %(span)s now", "count"
+)
 
 
 def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
@@ -25,17 +31,17 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
     if entry.action == Action.ADD:
         return _("Added job %(job)s") % {"job": label(made(entry))}
     if entry.action == Action.CONCURRENCY:
-        return _limit(entry, _("At most %(most)s jobs run at once now"), _("Any number of jobs may run at once now"))
+        return _limit(entry, _AT_ONCE, _("Any number of jobs may run at once now"))
     if entry.action == Action.RATE_LIMIT:
-        return _limit(
-            entry, _("At most %(most)s jobs start in %(span)s now"), _("Any number of jobs may start in any time now")
-        )
+        return _limit(entry, _IN_TIME, _("Any number of jobs may start in any time now"))
+    if entry.action == Action.RELEASE_DEDUPLICATION and took_along(entry):
+        return _("The deduplication id is free again; the job that was to follow its holder was dropped")
     if entry.action == Action.TRIM_EVENTS:
         return ngettext("Removed %(number)s event", "Removed %(number)s events", done) % {"number": number(done)}
     plain: Mapping[str, str] = {
         Action.PAUSE: _("Paused"),
         Action.RESUME: _("Resumed"),
-        Action.RELEASE_LIMIT: _("The wait for the rate limit has ended"),
+        Action.RELEASE_LIMIT: _("The wait for the rate limit has ended: workers take jobs within 30 seconds"),
         Action.RELEASE_DEDUPLICATION: _("The deduplication id is free again"),
         "sign-in": _("Signed in"),
         "sign-out": _("Signed out"),
@@ -70,8 +76,8 @@ def _already(entry: AuditEntry) -> str:
     return plain.get(entry.action, _("It was so already: nothing was done"))
 
 
-def _limit(entry: AuditEntry, limited: str, unlimited: str) -> str:
+def _limit(entry: AuditEntry, limited: Promise, unlimited: str) -> str:
     most, span = entry.parameters.get("most"), entry.parameters.get("duration_ms")
     if most is None:
         return unlimited
-    return limited % {"most": number(most), "span": duration(span)}
+    return str(limited % {"count": most, "most": number(most), "span": duration(span)})

@@ -101,6 +101,20 @@ def test_it_says_how_much_was_looked_at_and_goes_on(
     assert operator.get(HELD + "?after=nonsense").status_code == 422
 
 
+def test_a_job_that_was_to_follow_is_told_of_before_and_after(operator: Client, valkey: redis.Redis) -> None:
+    valkey.hset("bull:mail:dn:stale", mapping={"name": "n", "data": "{}", "opts": "{}"})
+    rows = [row for row in Page(operator.get(HELD)).all("data-held-id", tag="tr")]
+    following = [
+        row.attrs["data-held-id"] for row in rows if any("data-follows" in each.attrs for each in row.children)
+    ]
+    assert following == ["stale"]
+    asked = operator.get(RELEASE, {"id": "stale", "next": HELD})
+    assert "Where a further job was to follow the holder" in said(asked)
+    answer = operator.post(RELEASE.replace("/ask/", "/act/"), form_of(asked))
+    told = Page(operator.get(answer["Location"])).all("data-outcome")[0].text
+    assert "free again; the job that was to follow its holder was dropped" in told
+
+
 def test_a_viewer_sees_them_and_why_nothing_can_be_released(mail: QueueRef) -> None:
     page = Page(as_role("viewer").get(HELD))
     assert page.all("data-held-id")

@@ -53,6 +53,13 @@ def test_an_id_of_a_job_that_has_ended_is_stale_only_without_a_time_to_live(stor
     assert told == {b"failed": (True, True), b"completed": (True, False), b"nowhere": (True, True)}
 
 
+def test_it_is_said_where_a_further_job_waits_for_the_holder(store: redis.Redis, bullmq: BullMQ) -> None:
+    seed_queue(store, "shop")
+    store.mset({"bull:shop:de:one": "gone", "bull:shop:de:two": "gone"})
+    store.hset("bull:shop:dn:one", mapping={"name": "n", "data": "{}", "opts": "{}"})
+    assert {held.id: held.follows for held in bullmq.held(SHOP).ids} == {b"one": True, b"two": False}
+
+
 def test_looking_at_an_id_is_not_taken_for_asking_for_it_where_the_server_can_tell(
     store: redis.Redis, bullmq: BullMQ
 ) -> None:

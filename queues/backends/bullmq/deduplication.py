@@ -74,6 +74,7 @@ class _Key:
     holder: JobRef
     ttl: Reply
     idle: Reply
+    follows: bool
 
 
 def _ids(connection: Connection, queue: QueueRef, names: Sequence[bytes]) -> tuple[list[HeldId], bool]:
@@ -93,15 +94,16 @@ def _keys(connection: Connection, queue: QueueRef, names: Sequence[bytes]) -> tu
     for name in names:
         each = key(queue, b"de:" + name)
         commands += [("OBJECT", "IDLETIME", each), ("PTTL", each), ("GETRANGE", each, 0, LONGEST_ID)]
+        commands.append(("EXISTS", key(queue, b"dn:" + name)))
     commands.append(("CLIENT", "NO-TOUCH", "OFF"))
     quiet, *replies, _off = connection.run(commands, tolerant=True)
     found = []
-    for name, idle, ttl, value in zip(names, replies[::3], replies[1::3], replies[2::3], strict=True):
+    for name, idle, ttl, value, follows in zip(names, *(replies[at::4] for at in range(4)), strict=True):
         if isinstance(value, ResponseError) and "WRONGTYPE" not in str(value):
             raise refused(value, ("GETRANGE",), source=connection.source, address=connection.address)
         held = blob(value)
         if held is not None and ttl != _MISSING:
-            found.append(_Key(name, JobRef(queue, held), ttl, idle))
+            found.append(_Key(name, JobRef(queue, held), ttl, idle, follows == 1))
     return found, quiet != b"OK"
 
 
@@ -116,4 +118,5 @@ def _held(found: _Key, place: Membership, added: Reply) -> HeldId:
         ttl_ms=left if left is not None and left >= 0 else None,
         idle_ms=None if idle is None else idle * _IDLE_STEP,
         added_ms=moment(added),
+        follows=found.follows,
     )
