@@ -249,6 +249,8 @@ class RemovedJob(models.Model):
         indexes = [
             models.Index(fields=["source", "queue", "-id"], name="removed_by_queue"),
             models.Index(fields=["expires_at"], name="removed_by_age"),
+            # Asked at each batch of a removal: which copies of it are unconfirmed, and how large all are.
+            models.Index(fields=["entry", "removed_at", "size"], name="removed_by_entry"),
         ]
 
     def __str__(self) -> str:

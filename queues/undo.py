@@ -31,6 +31,7 @@ from queues.quantities import number
 from queues.types import JobRef, QueueRef, State
 
 JOB_MAX = 1024 * 1024  # bytes as kept, of one job
+LEAST = 1024  # bytes: with less room nothing is copied any more
 CHUNK = 100  # jobs copied at once
 CHUNK_MAX = 16 * 1024 * 1024  # bytes as stored in the queue
 SHARE = 4  # an action may fill one part in so many
@@ -150,7 +151,7 @@ def _copied(
     room = _budget() // SHARE - _size(RemovedJob.objects.filter(entry=entry))
     rows: dict[bytes, int] = {}
     for at in range(0, len(ids), CHUNK):
-        if room <= 0:
+        if room < LEAST:
             break
         found = actions.stored(queue, ids[at : at + CHUNK], most=CHUNK_MAX)
         fitting: dict[bytes, RemovedJob] = {}
@@ -159,6 +160,8 @@ def _copied(
             if row.size <= min(JOB_MAX, room):
                 fitting[job] = row
                 room -= row.size
+        if found and not fitting and room < JOB_MAX:
+            break  # of a million jobs not all are read for the few that would fit still
         written = RemovedJob.objects.bulk_create(fitting.values())
         replaced = {earlier[row.job] for row in written if row.job in earlier}
         if replaced:

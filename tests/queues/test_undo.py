@@ -192,6 +192,22 @@ def test_a_single_action_takes_no_more_than_its_share(acted: ScriptedActions, se
     assert restorable(entry) == 2
 
 
+def test_jobs_are_no_longer_read_when_the_share_of_an_action_is_used_up(
+    acted: ScriptedActions, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MIRANTE_UNDO_MB = 1
+    acted.jobs |= {
+        b"%d" % number: job(number, noise(1_000 if number < 300 else 1_500, number)) for number in range(700)
+    }
+    read: list[bytes] = []
+    plain = acted.stored
+    monkeypatch.setattr(acted, "stored", lambda queue, ids, most: (read.extend(ids), plain(queue, ids, most=most))[1])
+    entry = remove(*acted.jobs)
+    assert entry.outcomes == {"done": 700}
+    assert 200 < restorable(entry) < 300
+    assert len(read) == 300
+
+
 def test_the_oldest_copies_make_room(acted: ScriptedActions, settings: Settings) -> None:
     settings.MIRANTE_UNDO_MB = 1
     for number in range(12):
