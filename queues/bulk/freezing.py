@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from django.conf import settings
 
 from queues.actions import BATCH, Target
+from queues.audit.clean import short_slug
+from queues.audit.log import JOBS_KEPT
 from queues.bulk import facts
 from queues.bulk.packing import LARGEST, batches, pack
 from queues.bulk.phases import Phase
@@ -15,14 +17,10 @@ from queues.bulk.run import Run
 from queues.models import AuditEntry, Bulk, BulkBatch
 from queues.types import JobRef, QueueRef, State
 
-SLUGS_KEPT = 1_000  # of the jobs, in the audit entry
-LONGEST_SLUG = 1_000  # ids may be of any size: what is longer is left out of the audit entry
-
 
 def slugs(queue: QueueRef, targets: Sequence[Target]) -> list[str]:
     """The jobs as the audit entry names them: the first 1,000."""
-    found = (JobRef(queue, target.id).slug for target in targets[:SLUGS_KEPT])
-    return [slug for slug in found if len(slug) <= LONGEST_SLUG]
+    return [short_slug(JobRef(queue, target.id).slug) for target in targets[:JOBS_KEPT]]
 
 
 def store(bulk: Bulk, targets: Sequence[Target], *, first: int = 0) -> int:

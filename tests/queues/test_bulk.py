@@ -73,6 +73,14 @@ def test_given_jobs_are_acted_on_as_they_were_seen_and_exceptions_are_listed(sho
     assert entry.jobs == ["0", "1", "7", "8"]
 
 
+def test_a_job_of_an_overlong_id_is_named_by_what_that_begins_with(shop: FakeActions) -> None:
+    entry = to_its_end(retry(b"1", b"9" * 5_000))
+    short, long = entry.jobs
+    assert short == "1"
+    assert long.startswith("999")
+    assert len(long) == 2_000
+
+
 def test_nothing_that_matches_ends_as_done_with_no_outcome(shop: FakeActions) -> None:
     entry = to_its_end(retry_all(expected=0))
     assert outcome(entry) == ("done", {})
