@@ -72,11 +72,14 @@ def question(action: Action, picked: Picked, about: QueueSubject, form: ActionFo
     )
 
 
-def typed_name(action: Action, picked: Picked, counts: Counts) -> str:
-    """The name that has to be typed before this is done; "" where none has."""
+def typed_name(action: Action, picked: Picked, counts: Counts | None) -> str:
+    """The name that has to be typed before this is done; "" where none has.
+
+    `counts` are needed only where all that match are removed.
+    """
     if action is not Action.REMOVE:
         return ""
-    meant = number_of(picked, counts[picked.state] if picked.state else None)
+    meant = number_of(picked, counts[picked.state] if counts and picked.state else None)
     return picked.queue.label if meant is None or meant > TYPED_ABOVE else ""
 
 

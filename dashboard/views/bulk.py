@@ -41,10 +41,12 @@ def ask(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
 def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpResponse:
     """Do it: a few jobs at once and back to the list, many in the background with a page of their own."""
     verb, picked = _asked(request, source, queue, action)
-    about = subject.of_queue(picked.queue, verb)
-    form = form_of(verb)(request.POST, name=typed_name(verb, picked, about.info.counts))
+    # Read only where the form needs it: what is asked for during an outage stands in the log all the same.
+    counted = verb is Action.REMOVE and picked.targets is None
+    counts = subject.of_queue(picked.queue, verb).info.counts if counted else None
+    form = form_of(verb)(request.POST, name=typed_name(verb, picked, counts))
     if picked.empty or not form.is_valid():
-        return _page(request, verb, picked, about, form, status=422)
+        return _page(request, verb, picked, subject.of_queue(picked.queue, verb), form, status=422)
     asked = Asked(actor_of(request), key=form.cleaned_data["key"], reason=form.cleaned_data["reason"])
     if picked.targets is not None and len(picked.targets) <= operations.INLINE:
         entry = doing.to_jobs(asked, verb, picked.queue, picked.targets, state=picked.state, told=form.arguments())

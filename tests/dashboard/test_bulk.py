@@ -327,7 +327,8 @@ def test_a_question_during_an_outage_is_one_too(mail: QueueRef, settings: LazySe
     sent = picks(operator, "failed")
     settings.MIRANTE_SOURCES = [SourceConfig("main", "redis://127.0.0.1:1/0")]
     for address in (ASK, ACT):
-        answer = operator.post(address.format("retry"), sent | {"next": "/queues/main/mail/?state=failed"})
+        more = {"next": "/queues/main/mail/?state=failed", "attempts": "keep", "key": "k"}
+        answer = operator.post(address.format("retry"), sent | more)
         assert answer.status_code == 503
         page = Page(answer)
         assert "Nothing was done" in page.text
@@ -336,6 +337,7 @@ def test_a_question_during_an_outage_is_one_too(mail: QueueRef, settings: LazySe
             "/queues/main/mail/?state=failed"
         ], "what is tried again is the list: the address of the action answers no GET"
     assert not AuditEntry.objects.filter(outcomes__has_key="done").exists()
+    assert AuditEntry.objects.get(action="retry").status == "failed", "what was asked for stands in the log"
 
 
 def test_an_answer_that_was_lost_is_not_called_undone(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
