@@ -103,7 +103,7 @@ def test_it_says_how_much_was_looked_at_and_goes_on(
 
 def test_a_job_that_was_to_follow_is_told_of_before_and_after(operator: Client, valkey: redis.Redis) -> None:
     valkey.hset("bull:mail:dn:stale", mapping={"name": "n", "data": "{}", "opts": "{}"})
-    rows = [row for row in Page(operator.get(HELD)).all("data-held-id", tag="tr")]
+    rows = Page(operator.get(HELD)).all("data-held-id", tag="tr")
     following = [
         row.attrs["data-held-id"] for row in rows if any("data-follows" in each.attrs for each in row.children)
     ]
