@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pytest
-import redis
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from queues import audit, operations, outages, readonly, registry, retention, undo
+from queues import audit, operations, outages, registry, retention, undo
 from queues.actions import Below, NewJob, Outcome, Result, Stored, Target
 from queues.audit import Actor, Asked, Status
 from queues.errors import NotFound, OutOfMemory, Unsure, WrongState
@@ -22,9 +21,7 @@ from queues.models import AuditEntry, RemovedJob
 from queues.operations.copying import copy_of
 from queues.quantities import now_ms
 from queues.types import JobRef, QueueRef, State
-from tests.node import Node
 from tests.queues.fakes import ScriptedActions
-from tests.valkey import Server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -201,7 +198,12 @@ def test_jobs_are_no_longer_read_when_the_share_of_an_action_is_used_up(
     }
     read: list[bytes] = []
     plain = acted.stored
-    monkeypatch.setattr(acted, "stored", lambda queue, ids, most: (read.extend(ids), plain(queue, ids, most=most))[1])
+
+    def counted(queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, Stored]:
+        read.extend(ids)
+        return plain(queue, ids, most=most)
+
+    monkeypatch.setattr(acted, "stored", counted)
     entry = remove(*acted.jobs)
     assert entry.outcomes == {"done": 700}
     assert 200 < restorable(entry) < 300
@@ -329,84 +331,3 @@ def test_a_delayed_job_is_due_when_it_was_and_another_at_once() -> None:
 @pytest.mark.parametrize("opts", [b"", b"[]", b"nonsense", b"[" * 100_000])
 def test_options_that_are_none_become_none(opts: bytes) -> None:
     assert json.loads(copy_of(job(1, opts=opts), state=State.WAITING).opts) == {}
-
-
-FAIL = """
-const q = queue(args.major, "shop");
-const w = worker(args.major, "shop", async () => { throw new Error("no"); });
-await q.add("mail", { to: "x", n: 1.5 }, { jobId: "order-1", attempts: 1, backoff: { type: "fixed", delay: 5 } });
-await q.add("mail", { to: "y" }, { priority: 5 });
-await until(async () => (await q.getFailedCount()) === 2);
-await w.close();
-"""
-FINISH = """
-const done = {};
-const w = worker(args.major, "shop", async (job) => { done[job.id] = [job.name, job.data, job.opts.priority ?? 0]; });
-await until(async () => Object.keys(done).length === args.count);
-return done;
-"""
-
-
-TREE = """
-for (const name of ["shop", "depot"]) {
-  queue(args.major, name);
-  await until(async () => await redis.hget(`bull:${name}:meta`, "version"));
-}
-await flow(args.major).add({ name: "order", queueName: "shop", data: {}, opts: { jobId: "parent" },
-  children: [{ name: "pack", queueName: "depot", data: { box: 7 }, opts: { jobId: "child" } }] });
-"""
-PACK = """
-const done = [];
-const w = worker(args.major, "depot", async (job) => { done.push([job.id, job.data, job.parentKey ?? ""]); });
-await until(async () => done.length === 1);
-return done;
-"""
-
-
-@pytest.mark.node
-@pytest.mark.parametrize("major", [5, 6])
-def test_a_child_in_another_queue_that_went_along_comes_back(
-    major: int, node: Node, server: Server, settings: Settings
-) -> None:
-    settings.MIRANTE_SOURCES = (server.config(),)
-    registry.forget()
-    readonly.forget()
-    node.run(TREE, url=server.url, major=major)
-    state = State.WAITING_CHILDREN
-    entry = operations.remove(ANNA, SHOP, [Target(b"parent")], state=state, children=True)
-    assert entry.outcomes == {"done": 1, "removed": 1}
-    child = undo.kept(entry=entry).get(queue="depot")
-    assert audit.made(operations.restore(ANNA, child)) == "child"
-    assert node.run(PACK, url=server.url, major=major) == [["child", {"box": 7}, ""]]
-    registry.forget()
-
-
-@pytest.mark.node
-@pytest.mark.parametrize("major", [5, 6])
-def test_removed_jobs_come_back_to_real_workers(major: int, node: Node, server: Server, settings: Settings) -> None:
-    settings.MIRANTE_SOURCES = (server.config(),)
-    registry.forget()
-    readonly.forget()
-    node.run(FAIL, url=server.url, major=major)
-    with server.client() as client:
-        numbers = [one for one in ids(client) if one != b"order-1"]
-        entry = remove(b"order-1", *numbers)
-        assert entry.outcomes == {"done": 2}
-        assert ids(client) == []
-        made = [audit.made(operations.restore(ANNA, copy)) for copy in undo.kept(entry=entry)]
-        assert "order-1" in made
-        assert sorted(one.decode() for one in ids(client, b"wait", b"prioritized")) == sorted(made)
-    done = node.run(FINISH, url=server.url, major=major, count=2)
-    assert isinstance(done, dict)
-    assert done.pop("order-1") == ["mail", {"to": "x", "n": 1.5}, 0]
-    assert list(done.values()) == [["mail", {"to": "y"}, 5]]
-    registry.forget()
-
-
-def ids(client: redis.Redis, *states: bytes) -> list[bytes]:
-    found: list[bytes] = []
-    for state in states or (b"failed",):
-        key = b"bull:shop:" + state
-        kind = client.type(key)
-        found += client.lrange(key, 0, -1) if kind == b"list" else client.zrange(key, 0, -1)  # type: ignore[arg-type]
-    return found
