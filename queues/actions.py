@@ -47,6 +47,18 @@ class Action(StrEnum):
     TRIM_EVENTS = "trim-events"
 
 
+MOVES = frozenset({Action.RETRY, Action.PROMOTE, Action.REQUEUE})  # after which a job waits
+# In which states an action makes sense; those that are missing here do in most.
+STATES: Mapping[Action, frozenset[State]] = {
+    Action.RETRY: frozenset({State.FAILED, State.COMPLETED}),
+    Action.PROMOTE: frozenset({State.DELAYED}),
+    Action.DELAY: frozenset({State.DELAYED}),
+    Action.PRIORITY: frozenset({State.WAITING, State.PRIORITIZED, State.DELAYED}),
+    Action.FAIL: frozenset({State.ACTIVE}),
+    Action.REQUEUE: frozenset({State.ACTIVE}),
+}
+
+
 class Outcome(StrEnum):
     """What an action came to for one job (or for the queue)."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -13,22 +11,12 @@ from dashboard.actions.ask import named, say
 from dashboard.actions.subject import JobSubject
 from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS, shown
-from queues.actions import Action
+from queues.actions import MOVES, STATES, Action
 from queues.audit.before import who_did
 from queues.quantities import duration
 from queues.types import Delay, Job, State
 
 LINE = frozenset({State.WAITING, State.PRIORITIZED})
-MOVES = frozenset({Action.RETRY, Action.PROMOTE, Action.REQUEUE})  # after which a job waits
-# In which states an action makes sense; those that are missing here do in all.
-STATES: Mapping[Action, frozenset[State]] = {
-    Action.RETRY: frozenset({State.FAILED, State.COMPLETED}),
-    Action.PROMOTE: frozenset({State.DELAYED}),
-    Action.DELAY: frozenset({State.DELAYED}),
-    Action.PRIORITY: LINE | {State.DELAYED},
-    Action.FAIL: frozenset({State.ACTIVE}),
-    Action.REQUEUE: frozenset({State.ACTIVE}),
-}
 NOT_OF_A_SCHEDULE = frozenset({Action.PROMOTE, Action.DELAY, Action.REMOVE})
 JOB_ACTIONS = frozenset(
     {

@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy, pgettext_lazy
 
-from queues.actions import Action, Outcome
+from queues.actions import MOVES, Action, Outcome
 from queues.audit.found import Exceptional, exceptions
 from queues.models import AuditEntry
 from queues.quantities import duration, number
@@ -26,7 +26,6 @@ _STATE = {
     State.COMPLETED: pgettext_lazy("state of jobs", "completed"),
     State.FAILED: pgettext_lazy("state of jobs", "failed"),
 }
-_MOVES = (Action.RETRY, Action.PROMOTE, Action.REQUEUE)  # after which a job waits
 _SOME = {
     Outcome.ALREADY: ngettext_lazy("%(number)s was so already", "%(number)s were so already", "count"),
     Outcome.GONE: ngettext_lazy("%(number)s was gone", "%(number)s were gone", "count"),
@@ -76,7 +75,7 @@ def _some(entry: AuditEntry, outcome: Outcome, count: int, kept: Sequence[Except
             str(_ELSEWHERE % {"count": some, "number": number(some), "state": _STATE[state]})
             for state, some in by_state.most_common()
         ]
-    phrase = _WAITED if outcome is Outcome.ALREADY and entry.action in _MOVES else _SOME[outcome]
+    phrase = _WAITED if outcome is Outcome.ALREADY and entry.action in MOVES else _SOME[outcome]
     part = str(phrase % {"count": count, "number": number(count)})
     return [part + _why(these) + _by(these)]
 
@@ -115,7 +114,7 @@ def _lone(entry: AuditEntry, told: Exceptional) -> str:
         Outcome.UNSUPPORTED: _("This cannot be done to job %(job)s"),
     }
     sentence = sentences[told.outcome]
-    if told.outcome is Outcome.ALREADY and entry.action in _MOVES:
+    if told.outcome is Outcome.ALREADY and entry.action in MOVES:
         sentence = _("Job %(job)s is already waiting")
     elif told.outcome is Outcome.WRONG_STATE and state:
         sentence = _("Job %(job)s is %(state)s by now: nothing was done")

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from queues.actions import CLOCKS, Action, Clock, Result, Step, Target
+from queues.actions import CLOCKS, STATES, Action, Clock, Result, Step, Target
 from queues.backend import Actions
 from queues.errors import BadInput
 from queues.models import Bulk
@@ -18,16 +18,7 @@ from queues.types import QueueRef, State
 
 Parameters = Mapping[str, Any]
 
-_NOT_ACTIVE = frozenset(State) - {State.ACTIVE}
-_STATES: Mapping[Action, frozenset[State]] = {
-    Action.RETRY: frozenset((State.FAILED, State.COMPLETED)),
-    Action.PROMOTE: frozenset((State.DELAYED,)),
-    Action.DELAY: frozenset((State.DELAYED,)),
-    Action.PRIORITY: frozenset((State.WAITING, State.PRIORITIZED, State.DELAYED)),
-    Action.REMOVE: _NOT_ACTIVE,
-    Action.FAIL: frozenset((State.ACTIVE,)),
-    Action.REQUEUE: frozenset((State.ACTIVE,)),
-}
+_STATES: Mapping[Action, frozenset[State]] = {**STATES, Action.REMOVE: frozenset(State) - {State.ACTIVE}}
 _NEEDED: Mapping[Action, tuple[str, type]] = {
     Action.DELAY: ("run_at_ms", int),
     Action.PRIORITY: ("priority", int),
