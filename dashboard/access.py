@@ -40,6 +40,7 @@ _WORDS = {
     "logout": "sign-out",
     "audit-stop": "stop",
     "pin-by-name": "pin",
+    "restore-some": "restore",
     **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
 }
 

@@ -27,7 +27,7 @@ GROUPS: Sequence[tuple[Promise, Sequence[tuple[Right, Promise]]]] = (
             (Right.DELAY, _("change when delayed jobs run")),
             (Right.PRIORITY, _("change the priority of jobs")),
             (Right.EDIT, _("edit the data of jobs")),
-            (Right.DUPLICATE, _("duplicate jobs")),
+            (Right.DUPLICATE, _("add copies of jobs, edited or not")),
             (Right.ADD, _("add jobs")),
             (Right.LOG, _("add log lines")),
             (Right.REMOVE, _("remove jobs")),

@@ -35,7 +35,7 @@ ACTION_WORDS: Mapping[str, Promise] = {
     Action.EDIT: _("Edit data"),
     Action.REMOVE: _("Remove"),
     Action.REMOVE_CHILDREN: _("Remove children"),
-    Action.DUPLICATE: _("Duplicate"),
+    Action.DUPLICATE: _("Add a copy"),
     Action.LOG: _("Add a log line"),
     Action.FAIL: _("Fail orphans"),
     Action.REQUEUE: _("Requeue orphans"),

@@ -32,7 +32,7 @@ _ONE: Mapping[str, Promise] = {
     Action.FAIL: gettext_lazy("Failed job %(job)s"),
     Action.REQUEUE: gettext_lazy("Put job %(job)s back in line"),
     Action.LOG: gettext_lazy("Added a line to the log of job %(job)s"),
-    Action.DUPLICATE: gettext_lazy("Duplicated job %(job)s as job %(made)s"),
+    Action.DUPLICATE: gettext_lazy("Added job %(made)s as a copy of job %(job)s"),
     Action.RESTORE: gettext_lazy("Restored job %(job)s as job %(made)s"),
 }
 _ALL: Mapping[str, Promise] = {

@@ -87,7 +87,7 @@ def test_a_double_click_acts_once(page: Page, sign_in: SignIn, failed: str, valk
     page.goto(FAILED.format(failed))
     page.locator("[data-action=duplicate]").click()
     dialog(page).get_by_role("button", name="Add the copy").dblclick()
-    expect(page.locator("[data-outcome]")).to_contain_text("Duplicated")
+    expect(page.locator("[data-outcome]")).to_contain_text("as a copy of job")
     assert valkey.llen("bull:mail:wait") == 4
     assert AuditEntry.objects.count() == 1
 

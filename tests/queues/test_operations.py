@@ -220,7 +220,7 @@ def test_a_duplicate_has_the_bytes_of_the_job_and_none_of_its_ties(acted: Script
     assert (job.name, job.data, job.id) == (b"mail", b'{"a" : 1.0}', b"")
     assert json.loads(job.opts) == {"attempts": 3, "delay": 10}
     assert audit.made(entry) == "100"
-    assert audit.in_words(entry) == "Duplicated job 7 as job 100"
+    assert audit.in_words(entry) == "Added job 100 as a copy of job 7"
 
     acted.jobs[b"7"] = Stored({b"name": b"mail", b"data": b"{}", b"opts": b'{"attempts": 3.0}'})
     operations.duplicate(asked(), JOB, b"[1]")
