@@ -26,7 +26,7 @@ class RetryForm(ActionForm):
         label=_("Attempts already made"),
         choices=(
             ("keep", _("Keep them: only the attempts that are left, at least one")),
-            ("reset", _("Forget them: all attempts again, as if just added")),
+            ("reset", _("Forget them: it gets all its attempts again")),
         ),
         initial="keep",
         widget=forms.RadioSelect,
