@@ -7,7 +7,9 @@ import time
 import pytest
 import redis
 
+from queues.actions import Outcome
 from queues.backends.bullmq import deduplication
+from queues.backends.bullmq.actions import BullMQActions
 from queues.backends.bullmq.reader import BullMQ
 from queues.errors import BadInput
 from queues.types import JobRef, QueueRef, State
@@ -122,3 +124,18 @@ def test_the_same_name_under_another_prefix_is_another_queue(store: redis.Redis,
     store.mset({"tenant-a:shop:de:one": "1", "bull:shop:de:two": "2", "{bull}:shop:de:three": "3"})
     for prefix, name in ((b"tenant-a", b"one"), (b"bull", b"two"), (b"{bull}", b"three")):
         assert [held.id for held in bullmq.held(QueueRef("main", prefix, b"shop")).ids] == [name]
+
+
+def test_the_counters_and_locks_of_a_queue_called_de_are_no_ids_of_its_neighbour(
+    store: redis.Redis, bullmq: BullMQ, operating: BullMQActions
+) -> None:
+    """LS-08: `bull:shop` may be a prefix, and `de` a queue's name."""
+    its = {b"id": "7", b"pc": "7", b"7:lock": "token", b"mirante:token": "7", b"de:order-1": "7"}
+    store.mset({b"bull:shop:de:" + name: value for name, value in its.items()})
+    store.set("bull:shop:de:order-2", "gone")
+    store.hset("bull:shop:de:meta", "version", "bullmq:6.7.0")
+    assert [held.id for held in bullmq.held(SHOP).ids] == [b"order-2"]
+    for name in its:
+        assert operating.release_deduplication(SHOP, name).outcome is Outcome.ALREADY
+    assert store.exists(*(b"bull:shop:de:" + name for name in its)) == len(its)
+    assert operating.release_deduplication(SHOP, b"order-2").outcome is Outcome.DONE

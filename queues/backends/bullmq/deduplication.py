@@ -14,7 +14,7 @@ from queues.actions import HeldId, HeldIds
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.discovery import STEP, step
 from queues.backends.bullmq.faults import refused
-from queues.backends.bullmq.keys import job_key, key
+from queues.backends.bullmq.keys import META, job_key, key
 from queues.backends.bullmq.membership import Membership, read_many
 from queues.backends.bullmq.replies import Command, Reply, blob, integer, moment, size
 from queues.errors import BadInput
@@ -27,6 +27,8 @@ LONGEST_ID = 2_000  # bytes read of a holder's id
 _MISSING = -2  # says PTTL of a key that is gone
 _IDLE_STEP = 1_000  # ms in the seconds that OBJECT IDLETIME counts
 _CURSOR = re.compile(r"([0-9]{1,20})\.([0-9]{1,15})")
+# The string keys of a queue, as `release_deduplication.lua` knows them too.
+_NEIGHBOURS = re.compile(rb"\A(?:id|pc|limiter|stalled-check|mirante:.*|de:.*)\Z|:lock\Z", re.DOTALL)
 _GLOB = re.compile(rb"([\\*?\[\]^-])")
 
 
@@ -50,9 +52,17 @@ def held(connection: Connection, queue: QueueRef, cursor: str) -> HeldIds:
         found.update(dict.fromkeys(keys))
         if at == b"0" or looked >= limit or len(found) >= MOST_IDS or time.monotonic() > until:
             break
-    ids, touches = _ids(connection, queue, [each[len(start) :] for each in found])
+    names = _without_a_neighbours(connection, start, [each[len(start) :] for each in found])
+    ids, touches = _ids(connection, queue, names)
     ended = at == b"0"
     return HeldIds(ids, total if ended else min(looked, total), total, touches, None if ended else _write(at, looked))
+
+
+def _without_a_neighbours(connection: Connection, start: bytes, names: Sequence[bytes]) -> Sequence[bytes]:
+    """A queue called `de` under the prefix `<prefix>:<queue>` keeps its counters and locks where our ids are."""
+    if not any(map(_NEIGHBOURS.search, names)) or connection.call("TYPE", start + META) != b"hash":
+        return names
+    return [name for name in names if not _NEIGHBOURS.search(name)]
 
 
 def _read(cursor: str) -> tuple[bytes, int]:
