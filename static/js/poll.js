@@ -9,6 +9,8 @@ import { markStale } from "./watched.js";
 
 const PATIENCE = 8000;
 const { login } = document.body.dataset;
+// What was answered to a form cannot be fetched again: then a light page tells how things stand.
+const here = () => document.body.dataset.refresh ?? location.href;
 const of = (doc) => doc.getElementById("live");
 const line = (doc) => doc.getElementById("state-line");
 let running = null;
@@ -31,7 +33,7 @@ const take = (doc, begun) => {
 const fetched = async () => {
   const begun = performance.now();
   const headers = { "Accept": "text/html", "Mirante-Refresh": "1" };
-  const response = await fetch(location.href, { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+  const response = await fetch(here(), { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
   const heard = Date.now();
   if (response.status === 401 || new URL(response.url).pathname === login) return { signedOut: true };
   if (response.status === 403 && of(document)) return { roleLost: true };

@@ -273,3 +273,6 @@ def test_an_outage_keeps_the_new_job_that_was_typed(
     kept = form_of(answer)
     assert (kept["job_name"], kept["payload"]) == ("send", '{"long":"text"}')
     assert kept["key"] != fields["key"], "sent once more it is meant once more"
+    # The address of a form answers nobody who fetches it: the page looks elsewhere how things stand.
+    assert 'data-refresh="/users/me/"' in answer.content.decode()
+    assert b"data-refresh" not in operator.get("/users/me/").content
