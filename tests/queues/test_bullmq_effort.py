@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import cast
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 import redis
@@ -180,3 +182,30 @@ def test_jobs_of_a_long_list_get_a_priority_without_a_look_through_it_for_each(
     assert _calls(store, "lpos") == 0
     assert sorted(store.zrange("bull:shop:prioritized", 0, -1)) == sorted(jobs)
     assert store.lrange(waiting, 0, -1) == before
+
+
+def test_scripts_of_several_threads_leave_room_for_others_between_them(
+    store: redis.Redis, operating: BullMQActions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed_queue(store, "shop", failed=8)
+    connection = operating._writer.connection
+    plain, under_way, most = connection.run, 0, 0
+
+    def run(*positional: Any, **named: Any) -> Any:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        time.sleep(0.02)
+        try:
+            return plain(*positional, **named)
+        finally:
+            under_way -= 1
+
+    operating.retry(SHOP, [Target(b"none")], state=State.FAILED, reset=False)  # rights are known by this
+    monkeypatch.setattr(connection, "run", run)
+    with ThreadPoolExecutor(8) as pool:
+        told = pool.map(
+            lambda number: operating.retry(SHOP, [Target(b"%d" % number)], state=State.FAILED, reset=False), range(1, 9)
+        )
+        assert [result.outcome for results in told for result in results] == [Outcome.DONE] * 8
+    assert most == 1
