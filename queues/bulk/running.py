@@ -22,13 +22,13 @@ from queues.bulk.phases import Phase
 from queues.bulk.progress import doubtful, remaining
 from queues.bulk.run import Run
 from queues.bulk.sweeping import Sweeping
-from queues.errors import QueueError, Unreachable
+from queues.errors import OutOfMemory, QueueError, Unreachable
 from queues.models import AuditEntry, Bulk
 from queues.names import show_controls
 
 SLICE_S = 2.0  # reading all sources waits for this when every thread runs one
 LONGEST_PAUSE_S = 10.0
-GIVE_UP_AFTER = timedelta(hours=1)  # of a source that does not answer
+GIVE_UP_AFTER = timedelta(hours=1)  # of a source that does not answer, or has no memory left
 
 _WORK: Mapping[Phase, type[Collecting | Acting | Sweeping]] = {
     Phase.COLLECTING: Collecting,
@@ -73,7 +73,7 @@ def resting() -> Sequence[tuple[int, int]]:
 def _guarded(run: Run, until: float) -> Later | None:
     try:
         return _slice(run, until)
-    except Unreachable as error:
+    except (Unreachable, OutOfMemory) as error:
         return _wait(run, error)
     except QueueError as error:
         run.finish(Status.FAILED, _told(run, str(error)))
@@ -117,14 +117,17 @@ def _steps(run: Run, until: float) -> None:
         work.rest()
 
 
-def _wait(run: Run, error: Unreachable) -> Later | None:
-    """The source is away: say so, and come back; give up after an hour."""
+def _wait(run: Run, error: Unreachable | OutOfMemory) -> Later | None:
+    """The source is away, or its memory full: say so, and come back; give up after an hour."""
     now = timezone.now()
     since = run.bulk.down_since or now
     if now - since >= GIVE_UP_AFTER:
         run.finish(Status.FAILED, _told(run, _("%(error)s It was tried for an hour.") % {"error": error}))
         return None
-    note = _("%(error)s It goes on by itself as soon as the source answers.") % {"error": error}
+    if isinstance(error, OutOfMemory):
+        note = _("%(error)s It goes on by itself as soon as there is room.") % {"error": error}
+    else:
+        note = _("%(error)s It goes on by itself as soon as the source answers.") % {"error": error}
     with transaction.atomic():
         run.lease.keep(down_since=since, tries=run.bulk.tries + 1, facts=run.facts, holder="")
         AuditEntry.objects.filter(pk=run.entry.pk).update(note=show_controls(note))

@@ -13,7 +13,7 @@ from queues.audit import Status
 from queues.bulk import lease
 from queues.bulk.lease import FREE_AFTER_S, LeaseLost, Watch, take
 from queues.bulk.progress import progress
-from queues.errors import OutOfMemory, ReadOnly
+from queues.errors import NotPermitted, OutOfMemory, ReadOnly
 from queues.registry import SourceConfig
 from tests.queues.acting import OLGA, FakeActions, a_slice, bulk_of, outcome, retry_all, to_its_end
 
@@ -145,13 +145,44 @@ def test_what_the_server_refuses_leaves_no_doubt(shop: FakeActions) -> None:
     shop.fail(1_500)
     entry = retry_all(expected=1_500)
 
-    def full() -> None:
-        raise OutOfMemory("full")
+    def forbidden() -> None:
+        raise NotPermitted("forbidden")
 
-    shop.after = full  # within the call that acts
+    shop.after = forbidden  # within the call that acts
     entry = to_its_end(entry)
     assert outcome(entry) == ("failed", {})
-    assert entry.note == "full 1,500 jobs were not handled."
+    assert entry.note == "forbidden 1,500 jobs were not handled."
+
+
+def _full() -> None:
+    raise OutOfMemory("full.")
+
+
+def test_a_server_without_memory_is_waited_for(shop: FakeActions) -> None:
+    shop.fail(10)
+    entry = retry_all()
+    a_slice(entry, seconds=0)
+    shop.before = _full
+    pauses = [later.after_s for _again in range(3) if (later := a_slice(entry))]
+    assert pauses == [0.5, 1.0, 2.0]
+    entry.refresh_from_db()
+    assert (entry.status, entry.note) == (Status.RUNNING, "full. It goes on by itself as soon as there is room.")
+    shop.before = lambda: None
+    entry = to_its_end(entry)
+    assert (*outcome(entry), entry.note) == ("done", {"done": 10}, "")
+
+
+def test_a_server_that_has_no_memory_for_an_hour_is_given_up(shop: FakeActions) -> None:
+    shop.fail(10)
+    entry = retry_all(expected=10)
+    a_slice(entry, seconds=0)
+    shop.before = _full
+    assert a_slice(entry)
+    lease.unended().update(down_since=timezone.now() - timedelta(hours=1, seconds=1))
+    assert a_slice(entry) is None
+    entry.refresh_from_db()
+    assert outcome(entry) == ("failed", {})
+    assert entry.note == "full. It was tried for an hour. 10 jobs were not handled."
 
 
 def test_a_silent_holder_is_freed_by_the_looker_s_own_clock_and_can_write_no_more(shop: FakeActions) -> None:
