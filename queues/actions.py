@@ -15,6 +15,7 @@ from queues.types import JobRef, State
 BELOW = 1_000  # jobs of one tree that can go together
 BATCH = 1_000  # targets of one call; scripts take fewer when these are slow
 PRIORITY_MAX = 2_097_152  # the largest that BullMQ's scores have room for
+LAST_RUN_MS = 2**41  # in 2039: a later moment does not fit into the score of a delayed job
 
 
 class Action(StrEnum):

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from queues import undo
-from queues.actions import BATCH, PRIORITY_MAX, Action, Outcome, Result, Target
+from queues.actions import BATCH, LAST_RUN_MS, PRIORITY_MAX, Action, Outcome, Result, Target
 from queues.audit.clean import line
 from queues.audit.tally import Tally
 from queues.audit.types import Asked
@@ -16,7 +16,7 @@ from queues.backend import Actions
 from queues.errors import BadInput, LimitExceeded
 from queues.models import AuditEntry
 from queues.operations.guard import Begun, act
-from queues.quantities import LAST_MS, number
+from queues.quantities import number
 from queues.types import JobRef, QueueRef, State
 
 REASON = 1_000  # characters
@@ -49,8 +49,10 @@ def promote(asked: Asked, queue: QueueRef, targets: Sequence[Target]) -> AuditEn
 
 def delay(asked: Asked, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> AuditEntry:
     """Delayed jobs, at another moment."""
-    if not 0 <= run_at_ms <= LAST_MS:
+    if run_at_ms < 0:
         raise BadInput(_("This is no moment at which a job can run."))
+    if run_at_ms > LAST_RUN_MS:
+        raise BadInput(_("A job cannot be delayed beyond the year 2039."))
     return _some(
         *(asked, Action.DELAY, queue, targets),
         lambda actions, some: actions.delay(queue, some, run_at_ms=run_at_ms),

@@ -184,6 +184,17 @@ def test_a_time_in_the_past_is_refused_and_what_was_typed_stays(operator: Client
     assert valkey.zscore("bull:mail:delayed", "4") == score
 
 
+@pytest.mark.parametrize("typed", [{"how": "at", "at": "2039-12-01T00:00"}, {"amount": "10000", "unit": "d"}])
+def test_a_time_that_no_score_has_room_for_is_refused(
+    typed: dict[str, str], operator: Client, valkey: redis.Redis
+) -> None:
+    score = valkey.zscore("bull:mail:delayed", "4")
+    answer = act(operator, ASK.format(4, "delay"), **typed)
+    assert answer.status_code == 422
+    assert "A job cannot be delayed beyond the year 2039." in said(answer)
+    assert valkey.zscore("bull:mail:delayed", "4") == score
+
+
 def test_a_moment_is_read_as_utc_or_as_the_script_of_the_page_counted_it(operator: Client, valkey: redis.Redis) -> None:
     year = 1_000 * 60 * 60 * 24 * 365
     at_ms = int(valkey.time()[0]) * 1000 + year

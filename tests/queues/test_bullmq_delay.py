@@ -152,7 +152,13 @@ def test_4_is_told_to_be_left_alone(node: Node, server: Server, operating: BullM
     assert (_scores(store), places(store)["delayed"]) == (before, [b"a"])
 
 
-@pytest.mark.parametrize("moment", [-1, 8_640_000_000_000_001])
-def test_a_moment_that_no_calendar_knows_is_refused(moment: int, operating: BullMQActions) -> None:
-    with pytest.raises(BadInput):
-        operating.delay(SHOP, targets("a"), run_at_ms=moment)
+def test_a_moment_that_a_score_has_no_room_for_is_refused_as_for_a_new_job(
+    operating: BullMQActions, store: redis.Redis
+) -> None:
+    put(store, "a", "delayed")
+    with pytest.raises(BadInput, match="This is no moment"):
+        operating.delay(SHOP, targets("a"), run_at_ms=-1)
+    with pytest.raises(BadInput, match="cannot be delayed beyond the year 2039"):
+        operating.delay(SHOP, targets("a"), run_at_ms=2**41 + 1)
+    assert outcomes(operating.delay(SHOP, targets("a"), run_at_ms=2**41)) == [DONE]
+    assert _scores(store)[b"a"] == 2**53

@@ -10,10 +10,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.forms.base import ActionForm
-from queues.actions import PRIORITY_MAX
+from queues.actions import LAST_RUN_MS, PRIORITY_MAX
 from queues.quantities import DAY, HOUR, MINUTE, SECOND, now_ms
 
-LATEST_MS = 3_650 * DAY
 UNITS = {"s": SECOND, "min": MINUTE, "h": HOUR, "d": DAY}
 UNIT_WORDS = (("s", _("seconds")), ("min", _("minutes")), ("h", _("hours")), ("d", _("days")))
 LOCAL = "%Y-%m-%dT%H:%M"  # as a browser's field of date and time writes it
@@ -87,8 +86,8 @@ class DelayForm(ActionForm):
                 self.add_error(field, gettext("Say when."))
             elif run_at_ms < now - MINUTE:
                 self.add_error(field, gettext("This moment has passed. To run a job at once, promote it."))
-            elif run_at_ms > now + LATEST_MS:
-                self.add_error(field, gettext("At most ten years ahead."))
+            elif run_at_ms > LAST_RUN_MS:
+                self.add_error(field, gettext("A job cannot be delayed beyond the year 2039."))
             given["run_at_ms"] = run_at_ms
         return given
 

@@ -8,14 +8,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from queues.actions import BATCH, PRIORITY_MAX, Outcome, Result, Target
+from queues.actions import BATCH, LAST_RUN_MS, PRIORITY_MAX, Outcome, Result, Target
 from queues.backends.bullmq.hinting import Hinted
 from queues.backends.bullmq.replies import Reply, array, blob, integer
 from queues.backends.bullmq.writer import STATES, Writer
 from queues.errors import BadInput, LimitExceeded
 from queues.types import QueueRef, State
-
-LATEST_MS = 8_640_000_000_000_000  # the last moment that JavaScript knows
 
 # A scheduler's next run, and why it stays.
 _SCHEDULED = gettext_lazy(
@@ -49,8 +47,10 @@ def promote(writer: Writer, queue: QueueRef, targets: Sequence[Target]) -> list[
 
 
 def delay(writer: Writer, queue: QueueRef, targets: Sequence[Target], *, run_at_ms: int) -> list[Result]:
-    if not 0 <= run_at_ms <= LATEST_MS:
-        raise BadInput(_("This is no moment that JavaScript knows."))
+    if run_at_ms < 0:
+        raise BadInput(_("This is no moment at which a job can run."))
+    if run_at_ms > LAST_RUN_MS:
+        raise BadInput(_("A job cannot be delayed beyond the year 2039."))
     return writer.batch("delay", queue, targets, run_at_ms, read=_read)
 
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from queues.actions import PRIORITY_MAX, NewJob
+from queues.actions import LAST_RUN_MS, PRIORITY_MAX, NewJob
 from queues.errors import BadInput
 from queues.jsonload import Unreadable, load
 from queues.payload.scan import Malformed, scan
 
-LAST_RUN_MS = 2**41  # in 2039: a later moment does not fit into the score of a delayed job
 LONGEST_ID = 1_000  # bytes
 LONG_NAMES = {
     "deduplication": "de",
