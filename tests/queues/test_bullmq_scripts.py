@@ -127,3 +127,8 @@ def test_the_digest_is_that_of_the_text(store: redis.Redis) -> None:
         made = scripts.script(name)
         assert store.script_load(made.text) == made.digest
         assert replace(made, text="x") != made
+
+
+def test_no_line_of_a_script_is_longer_than_the_code_around_it() -> None:
+    for path in FOLDER.rglob("*.lua"):
+        assert max(map(len, path.read_text().splitlines())) <= 120, path.name

@@ -1,5 +1,5 @@
 -- needs: queue
--- Entries of a list from its head to its tail; reads only. ARGV: the list's name, how many entries were left towards the
+-- Entries of a list from its head to its tail; reads only. ARGV: the list's name, how many were left towards the
 -- tail ("" at first), the id that was the next one then, how many to give back. What was added or taken at either end
 -- since then shifts places; the next id, found nearby, puts that right, and without it nothing is passed over as
 -- long as nothing was added at the tail. Back: ids, how many are left now, and the next id ("" at the end).

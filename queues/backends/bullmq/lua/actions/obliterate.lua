@@ -1,6 +1,6 @@
 -- needs: queue, where, parents, removing
--- A step of removing a paused queue. ARGV: "1" to go on although jobs are active, how many jobs to take. Stateless: each
--- step takes what is there, the queue's own keys last of all, so what was begun stays paused and goes on at any time.
+-- A step of removing a paused queue. ARGV: "1" to go on although jobs are active, how many jobs to take. Stateless:
+-- each step takes what is there, the queue's own keys last, so what was begun stays paused and goes on at any time.
 -- Back: how many jobs went, and "more" or "ended"; or nothing gone, and why not: "open" (not paused) or "active".
 if major_of(base) == 4 then return "unsupported" end
 local force, size = ARGV[1] == "1", tonumber(ARGV[2])

@@ -1,8 +1,8 @@
 -- needs: queue, where, parents, removing, hints
 -- Another priority. ARGV: the priority, then for each job its id, as it was seen its score or (in a list) its timestamp
--- ("" = whichever), and where in a list: "" = look for it, "-" = in none, "?" = not looked for yet, else a hint ("again"
--- where it has to be looked for). Back: for each an outcome, where the job is, a reason. As with BullMQ the hash tells
--- the priority, the options stay as they were, no event is emitted, and a job goes behind those of the same priority.
+-- ("" = whichever), and where in a list: "" = look for it, "-" = in none, "?" = not looked for yet, else a hint
+-- ("again" where it has to be looked for). Back: for each an outcome, where the job is, a reason. As with BullMQ the
+-- hash tells the priority, the options stay, no event is emitted, and a job goes behind those of the same priority.
 local priority = ARGV[1]
 local wanted, four = tonumber(priority), is_four(base)
 local results = {}

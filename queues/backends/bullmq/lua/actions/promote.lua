@@ -8,7 +8,8 @@ local function is_first(key)
   local opts = call("HGET", key, "opts") or ""
   if not string.find(opts, '"lifo"', 1, true) then return false end
   local ok, read = pcall(cjson.decode, opts)
-  return ok and type(read) == "table" and read.lifo == true and (tonumber(call("HGET", key, "priority") or "") or 0) == 0
+  local first = ok and type(read) == "table" and read.lifo == true
+  return first and (tonumber(call("HGET", key, "priority") or "") or 0) == 0
 end
 
 local function promoted(id, seen)

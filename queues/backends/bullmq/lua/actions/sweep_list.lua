@@ -15,7 +15,8 @@ for i = 7, 10 do
   if id and id ~= "" then
     (i < 9 and last or beyond)[id] = true
     -- Mostly at the head; the list may be a long one.
-    there = there or second and (id == "*" or call("LPOS", list, id, "MAXLEN", 1000) or call("LPOS", list, id, "RANK", -1))
+    there = there or second
+      and (id == "*" or call("LPOS", list, id, "MAXLEN", 1000) or call("LPOS", list, id, "RANK", -1))
   end
 end
 if second and not there then return { 0, 0, {}, {}, 0, 1, "" } end

@@ -1,8 +1,8 @@
 -- needs: queue, where, parents, removing, ranked, sweeping
 -- A step over a sorted set, by its order. ARGV: the set's name; the clock ("finished", "due" or "created"); the moment
 -- before which that must stand; "1" where jobs without an age go too; how many to look at; score and id of the last one
--- that was left ("" at first). Back: how many went, how many were looked at, kept (outcome, count, ...), examples, score
--- and id of the last one that was left, 1 at the end.
+-- that was left ("" at first). Back: how many went, how many were looked at, kept (outcome, count, ...), examples,
+-- score and id of the last one that was left, 1 at the end.
 if major_of(base) == 4 then return "unsupported" end
 local set, clock, before, all = base .. ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == "1"
 local size, score, id = tonumber(ARGV[5]), ARGV[6], ARGV[7]

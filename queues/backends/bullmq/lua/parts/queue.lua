@@ -20,7 +20,7 @@ end
 -- stands still within a script. One that acts on many jobs asks `is_enough` before each but the first, and answers for
 -- those that it came to; whoever sent it sends the others again.
 local ENOUGH, effort = 8000, 0
-local PARSED, PASSED, FREED = 100, 100, 15000 -- bytes of JSON, entries of a list, bytes of memory in a millionth of a second
+local PARSED, PASSED, FREED = 100, 100, 15000 -- in a millionth of a second: bytes of JSON, entries, bytes of memory
 
 local function took(amount, speed)
   effort = effort + amount / speed
@@ -124,7 +124,7 @@ local function drop_marker(prefix)
 end
 
 -- Puts a job where it waits: by its priority among the prioritized, else into the list; `first` = it is taken next,
--- or next of its priority. Call it before the job leaves where it was: should a key be of a wrong type, nothing is lost.
+-- or next of its priority. Call it before the job leaves where it was: so a key of a wrong type loses nothing.
 -- `priority` is the job's field, where it has been read.
 local function enqueue(prefix, id, first, priority)
   priority = tonumber(priority or call("HGET", prefix .. id, "priority") or "") or 0
@@ -141,8 +141,8 @@ local function enqueue(prefix, id, first, priority)
 end
 
 -- Whether a job is the next run of a scheduler: removing or moving it would end the chain. A scheduler's score is its
--- next moment, with which the job's id ends. Repeatables of 4.x have another name in the id than in `repeat`. `prefix` is
--- that of the job's queue where it is not ours.
+-- next moment, with which the job's id ends. Repeatables of 4.x have another name in the id than in `repeat`.
+-- `prefix` is that of the job's queue where it is not ours.
 local function is_next_run(id, prefix)
   if string.sub(id, 1, 7) ~= "repeat:" then return false end
   prefix = prefix or base

@@ -16,8 +16,8 @@ local function state_of(prefix, id)
   return "unknown"
 end
 
--- The same for one of many, which are not looked for in lists that are long: there its hash tells. What has begun to wait
--- or to run has no `finishedOn`, and what runs has a lock.
+-- The same for one of many, which are not looked for in lists that are long: there its hash tells. What has begun to
+-- wait or to run has no `finishedOn`, and what runs has a lock.
 local function state_among(prefix, id)
   for _, name in ipairs(SETS) do
     local score = call("ZSCORE", prefix .. name, id)
