@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,7 +14,9 @@ from dashboard import access
 from dashboard.access import RIGHTS, Right, Role, RoleMiddleware, RoleNeeded, allowed, requires_right
 from queues.actions import Action
 from queues.audit import Actor
-from tests.dashboard.people import person
+from queues.registry import SourceConfig
+from tests.dashboard.pages import Page
+from tests.dashboard.people import as_role, person
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +52,19 @@ def test_what_is_no_right_cannot_be_asked_for() -> None:
         allowed(person("admin"), "retri")
     with pytest.raises(ValueError, match="retri"):
         requires_right("retri")
+
+
+def test_the_navigation_asks_for_the_right_and_not_for_a_role(
+    source: SourceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offered(role: str) -> set[str]:
+        links = Page(as_role(role).get("/system/")).all("href", tag="a")
+        return {"/users/", "/masking/"} & {node.attrs["href"] for node in links}
+
+    assert offered("admin") == {"/users/", "/masking/"}
+    assert not offered("operator")
+    monkeypatch.setitem(cast("dict[Right, Role]", RIGHTS), Right.MASKING, Role.OPERATOR)
+    assert offered("operator") == {"/masking/"}
 
 
 def _view(mark: Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]) -> Callable[..., HttpResponse]:
