@@ -254,9 +254,11 @@ class Part:
 
 
 def parts(entry: AuditEntry) -> Sequence[Part]:
-    """The outcomes of an entry, those with none left out."""
+    """The outcomes of an entry, those with none left out; none at all where one came to all, as its words say that."""
     counted = audit.counts(entry)
     of = max(sum(counted.values()), entry.asked or 0)
+    if of in counted.values():
+        return []
     return [Part(outcome, number, of) for outcome, number in counted.items()]
 
 

@@ -74,6 +74,8 @@ def in_words(entry: AuditEntry) -> str:
         Status.UNSURE: _("It is not known whether all of it was done: %(why)s"),
     }
     end = ends.get(entry.status, "%(why)s") % {"why": entry.note.strip()}
+    if came_to and entry.note.strip().rstrip(".") in came_to:
+        return came_to
     if not came_to or not end.strip():
         return came_to or end.strip()
     return _("%(came_to)s. %(end)s") % {"came_to": came_to, "end": end.strip()}
@@ -82,7 +84,7 @@ def in_words(entry: AuditEntry) -> str:
 def _begun(entry: AuditEntry) -> str:
     if timezone.now() - entry.at > LOST_AFTER:
         return _("It was begun, and it is not known how it ended")
-    return _("It is under way")
+    return _("It was begun, and its end is not known yet")
 
 
 def _outcome(entry: AuditEntry) -> str:

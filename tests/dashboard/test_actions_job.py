@@ -97,7 +97,7 @@ def test_a_source_that_is_read_only_offers_nothing_and_refuses_the_form(
     assert "is read-only here" in Page(operator.get(JOB.format(7))).text
     answer = operator.post("/queues/main/mail/jobs/7/act/retry/", fields)
     assert answer.status_code == 403
-    assert "is read-only here" in said(answer)
+    assert said(answer).count("is read-only here") == 1
     assert valkey.zscore("bull:mail:failed", "7")
 
 

@@ -223,6 +223,16 @@ def test_one_action_tells_its_outcomes_and_exceptions(viewer: Client) -> None:
         assert words in page.text
 
 
+def test_one_outcome_of_all_is_said_by_the_words_alone(viewer: Client) -> None:
+    whole, stopped = wrote(outcomes={"done": 63}, asked=63), wrote(outcomes={"done": 63}, asked=100, status="stopped")
+    page = Page(viewer.get(f"/audit/{whole.pk}/"))
+    assert "Retried 63 jobs" in page.text
+    assert not page.all("data-outcome")
+    assert [node.attrs["data-count"] for node in Page(viewer.get(f"/audit/{stopped.pk}/")).all("data-outcome")] == [
+        "63"
+    ]
+
+
 def test_a_job_that_came_back_to_its_state_is_said_to_have(viewer: Client) -> None:
     told = {"job": "7", "outcome": "wrong-state", "state": "failed"}
     entry = wrote(outcomes={"wrong-state": 1}, exceptions=[told], parameters={"state": "failed"})

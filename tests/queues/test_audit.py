@@ -118,10 +118,17 @@ def test_of_a_queue_there_is_a_reason_and_no_exceptional_job(acted: ScriptedActi
 def test_what_runs_or_was_lost_says_so() -> None:
     entry = ended(Action.RETRY, status=Status.RUNNING)
     assert audit.in_words(entry) == "It is under way"
-    entry.status = Status.STARTED
-    assert audit.in_words(entry) == "It is under way"
+    entry.status = Status.STARTED  # as when its process has died just now
+    assert audit.in_words(entry) == "It was begun, and its end is not known yet"
     entry.at = timezone.now() - timedelta(hours=1)
     assert audit.in_words(entry) == "It was begun, and it is not known how it ended"
+
+
+def test_the_same_sentence_is_said_once() -> None:
+    why = "The server is a replica."
+    for action in (Action.PAUSE, Action.RESTORE):
+        told = ended(action, *results(Outcome.CHANGED, 1, why=why), status=Status.REFUSED, note=why)
+        assert audit.in_words(told).count("is a replica") == 1
 
 
 def test_children_that_went_along_are_told() -> None:
