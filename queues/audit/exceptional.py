@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy, pgettext_lazy
 
 from queues.actions import MOVES, Action, Outcome
-from queues.audit.found import Exceptional, exceptions
+from queues.audit.found import Exceptional, exceptions, label, made
 from queues.models import AuditEntry
 from queues.quantities import duration, number
 from queues.types import State
@@ -101,7 +101,7 @@ def _by(these: Sequence[Exceptional]) -> str:
 
 
 def _lone(entry: AuditEntry, told: Exceptional) -> str:
-    job = told.label if len(told.label) <= 60 else told.label[:59] + "…"
+    job = _short(told.label)
     state = _STATE[told.state] if told.state else ""
     sentences = {
         Outcome.ALREADY: _("Job %(job)s was so already: nothing was done"),
@@ -122,9 +122,15 @@ def _lone(entry: AuditEntry, told: Exceptional) -> str:
         sentence = _("Job %(job)s is held by a worker, for %(span)s more unless renewed: nothing was done")
     elif told.outcome is Outcome.CHANGED and entry.action == Action.RESTORE:
         sentence = _("Job %(job)s was not restored")
-    about = {"job": job, "state": state, "span": duration(told.lock_ms, whole=True)}
+    elif told.outcome is Outcome.ALREADY and entry.action == Action.RESTORE and made(entry):
+        sentence = _("Job %(job)s was restored already, as job %(made)s")
+    about = {"job": job, "made": _short(label(made(entry))), "state": state, "span": duration(told.lock_ms, whole=True)}
     why = f". {told.why}" if told.why and told.outcome is not Outcome.SCHEDULED else ""
     return sentence % about + _by([told]) + why
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def moment(at: datetime) -> str:

@@ -305,6 +305,7 @@ def test_two_who_restore_at_once_make_one_job(acted: ScriptedActions) -> None:
     acted.answers["add"] = meanwhile
     entry = operations.restore(ANNA, copy)
     assert (entry.outcomes, audit.made(entry)) == ({"already": 1}, "100")
+    assert audit.in_words(entry) == "Job 7 was restored already, as job 100"
 
 
 def test_a_deduplication_id_that_is_taken_by_now_stops_it(acted: ScriptedActions) -> None:
