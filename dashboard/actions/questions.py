@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import QueryDict
@@ -32,7 +33,7 @@ from dashboard.actions.forms import (
 from dashboard.actions.forms.data import stamp
 from dashboard.actions.preview import Preview
 from dashboard.actions.subject import JobSubject, QueueSubject
-from dashboard.actions.wording import DANGEROUS, TYPED, VERBS, job_title, queue_title
+from dashboard.actions.wording import AS_IT_IS_NOW, DANGEROUS, RUN_AS_IT_IS_NOW, TYPED, VERBS, job_title, queue_title
 from queues import masking
 from queues.actions import Action
 from queues.names import encode_part
@@ -119,6 +120,16 @@ def job_ask(action: Action, ref: JobRef, about: JobSubject | None, form: ActionF
         error=error,
         off=(off.of_job(action, about) if about else "") or (uneditable if action is Action.EDIT else ""),
     )
+
+
+def anew(action: Action, ref: JobRef, asked: Ask) -> Ask:
+    """In place of a form that cannot be sent again, as what it saw of the job is over: the way to a fresh question."""
+    if asked.off or asked.form is None or action not in AS_IT_IS_NOW:
+        return asked
+    ran = action is Action.RETRY and asked.form.seen_state is State.COMPLETED
+    words = RUN_AS_IT_IS_NOW if ran else AS_IT_IS_NOW[action]
+    address = reverse("ask-job", args=[ref.queue.source, ref.queue.slug, ref.id, action.value])
+    return replace(asked, form=None, says=(), facts=(), items=(), warnings=(), instead=(address, str(words)))
 
 
 def _again_title(ref: JobRef) -> str:

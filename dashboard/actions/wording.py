@@ -71,6 +71,12 @@ QUEUE_TITLES: Mapping[Action, Words] = {
     Action.OBLITERATE: _("Obliterate {queue} on {source}?"),
     Action.TRIM_EVENTS: _("Trim the events of {queue} on {source}?"),
 }
+# On the link to a fresh question, where what was asked about is over. Others do not ask for one stay in one state.
+AS_IT_IS_NOW: Mapping[Action, Words] = {
+    Action.RETRY: _("Retry it as it is now…"),
+    Action.REMOVE: _("Remove it as it is now…"),
+}
+RUN_AS_IT_IS_NOW = _("Run it again as it is now…")
 # On the button that does it.
 VERBS: Mapping[Action, Words] = {
     Action.RETRY: _("Retry the job"),

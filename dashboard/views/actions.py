@@ -131,9 +131,9 @@ def _job_now(ref: JobRef, verb: Action) -> JobSubject | None:
 
 
 def _job_again(
-    request: HttpRequest, verb: Action, ref: JobRef, form: ActionForm, error: str, *, status: int
+    request: HttpRequest, verb: Action, ref: JobRef, form: ActionForm, error: str, *, status: int, anew: bool = False
 ) -> HttpResponse:
-    """The question again, with all that was typed."""
+    """The question again, with all that was typed. `anew`: what it was about is over, so that it leads to a new one."""
     try:
         about = _job_now(ref, verb)
     except NotFound as gone:
@@ -142,7 +142,7 @@ def _job_again(
         form = questions.job_form(verb, ref, about, request.POST)
         form.renew()
     asked = questions.job_ask(verb, ref, about, form, error=error)
-    return _page(request, asked, ref, status=status)
+    return _page(request, questions.anew(verb, ref, asked) if anew else asked, ref, status=status)
 
 
 def _queue_again(
@@ -197,7 +197,8 @@ def _job_done(request: HttpRequest, verb: Action, ref: JobRef, form: ActionForm,
     found = audit.counts(entry)
     if not set(found) <= WELL:
         form.renew()
-        return _job_again(request, verb, ref, form, audit.in_words(entry), status=409)
+        anew = any(audit.is_back(entry, told) for told in audit.exceptions(entry))
+        return _job_again(request, verb, ref, form, audit.in_words(entry), status=409, anew=anew)
     where = [ref.queue.source, ref.queue.slug]
     if verb is Action.REMOVE:
         state = f"?state={form.seen_state}" if form.seen_state else ""

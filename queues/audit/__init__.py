@@ -4,6 +4,7 @@ An entry is written before its action begins and completed when it has ended, so
 and never invisible. Nobody can change one in the interface; `queues.retention` deletes those that are too old.
 """
 
+from queues.audit.exceptional import is_back
 from queues.audit.found import Exceptional, Filters, Page, counts, each, exceptions, find, made, took_along
 from queues.audit.log import record, refused
 from queues.audit.tally import Tally
@@ -23,6 +24,7 @@ __all__ = [
     "exceptions",
     "find",
     "in_words",
+    "is_back",
     "made",
     "record",
     "refused",

@@ -50,6 +50,24 @@ _SOME = {
         "it cannot be done to %(number)s of them", "it cannot be done to %(number)s of them", "count"
     ),
 }
+# Of jobs that had left their state and were back in it.
+_BACK = {
+    State.FAILED: ngettext_lazy(
+        "%(number)s had failed again since the list was read",
+        "%(number)s had failed again since the list was read",
+        "count",
+    ),
+    State.COMPLETED: ngettext_lazy(
+        "%(number)s had completed again since the list was read",
+        "%(number)s had completed again since the list was read",
+        "count",
+    ),
+}
+_BACK_ELSEWHERE = ngettext_lazy(
+    "%(number)s was %(state)s again since the list was read",
+    "%(number)s were %(state)s again since the list was read",
+    "count",
+)
 _WAITED = ngettext_lazy("%(number)s was already waiting", "%(number)s were already waiting", "count")
 _ELSEWHERE = ngettext_lazy("%(number)s was already %(state)s", "%(number)s were already %(state)s", "count")
 
@@ -71,13 +89,22 @@ def _some(entry: AuditEntry, outcome: Outcome, count: int, kept: Sequence[Except
     these = [each for each in kept if each.outcome is outcome]
     if outcome is Outcome.WRONG_STATE and len(these) == count and all(each.state for each in these):
         by_state = Counter(each.state for each in these if each.state)
-        return [
-            str(_ELSEWHERE % {"count": some, "number": number(some), "state": _STATE[state]})
-            for state, some in by_state.most_common()
-        ]
+        return [_elsewhere(entry, state, some) for state, some in by_state.most_common()]
     phrase = _WAITED if outcome is Outcome.ALREADY and entry.action in MOVES else _SOME[outcome]
     part = str(phrase % {"count": count, "number": number(count)})
     return [part + _why(these) + _by(these)]
+
+
+def _elsewhere(entry: AuditEntry, state: State, some: int) -> str:
+    phrase = _BACK.get(state, _BACK_ELSEWHERE) if state == entry.parameters.get("state") else _ELSEWHERE
+    return str(phrase % {"count": some, "number": number(some), "state": _STATE[state]})
+
+
+def is_back(entry: AuditEntry, told: Exceptional) -> bool:
+    """Whether a job had left the state in which it was seen, and was there again: what was seen is over."""
+    return (
+        told.outcome is Outcome.WRONG_STATE and told.state is not None and told.state == entry.parameters.get("state")
+    )
 
 
 def besides(entry: AuditEntry) -> str:
@@ -116,6 +143,8 @@ def _lone(entry: AuditEntry, told: Exceptional) -> str:
     sentence = sentences[told.outcome]
     if told.outcome is Outcome.ALREADY and entry.action in MOVES:
         sentence = _("Job %(job)s is already waiting")
+    elif is_back(entry, told):
+        sentence = _back(told.state)
     elif told.outcome is Outcome.WRONG_STATE and state:
         sentence = _("Job %(job)s is %(state)s by now: nothing was done")
     elif told.outcome is Outcome.LOCKED and told.lock_ms:
@@ -127,6 +156,14 @@ def _lone(entry: AuditEntry, told: Exceptional) -> str:
     about = {"job": job, "made": _short(label(made(entry))), "state": state, "span": duration(told.lock_ms, whole=True)}
     why = f". {told.why}" if told.why and told.outcome is not Outcome.SCHEDULED else ""
     return sentence % about + _by([told]) + why
+
+
+def _back(state: State | None) -> str:
+    if state is State.FAILED:
+        return _("Job %(job)s was run again since the page was read, and has failed again: nothing was done")
+    if state is State.COMPLETED:
+        return _("Job %(job)s was run again since the page was read, and has completed again: nothing was done")
+    return _("Job %(job)s was in another state since the page was read, and is %(state)s again: nothing was done")
 
 
 def _short(text: str) -> str:

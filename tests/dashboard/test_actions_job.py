@@ -159,6 +159,22 @@ def test_a_job_that_has_moved_on_is_left_alone_and_the_answer_says_where_it_is(
     assert "Its state is Completed now" in said(operator.get(ASK.format(7, "promote")))
 
 
+@pytest.mark.parametrize(("verb", "link"), [("retry", "Retry it as it is now…"), ("remove", "Remove it as it is now…")])
+def test_a_job_that_has_failed_again_since_leads_to_a_fresh_question(
+    operator: Client, valkey: redis.Redis, verb: str, link: str
+) -> None:
+    fields = form_of(operator.get(ASK.format(7, verb)))
+    valkey.zincrby("bull:mail:failed", 60_000, "7")
+    answer = operator.post(f"/queues/main/mail/jobs/7/act/{verb}/", fields)
+    assert answer.status_code == 409
+    assert "Job 7 was run again since the page was read, and has failed again: nothing was done" in said(answer)
+    assert not form_of(answer)  # which would be refused again
+    (fresh,) = Page(answer).all("href", ASK.format(7, verb))
+    assert fresh.text == link
+    assert act(operator, fresh.attrs["href"]).status_code == 302
+    assert valkey.zscore("bull:mail:failed", "7") is None
+
+
 def test_ac_04_who_asks_after_another_is_told_who_was_quicker(operator: Client, valkey: redis.Redis) -> None:
     late = signed_in(person("operator", name="bert"))
     fields = form_of(late.get(ASK.format(7, "retry")))

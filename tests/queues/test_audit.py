@@ -89,6 +89,24 @@ def test_one_job_is_called_by_its_id() -> None:
     assert said(Action.EDIT, *results(Outcome.CHANGED, 1)).startswith("Job 1 was changed by somebody else")
 
 
+@pytest.mark.parametrize(
+    ("state", "lone", "some"),
+    [
+        (State.FAILED, "was run again since the page was read, and has failed again", "had failed again"),
+        (State.COMPLETED, "was run again since the page was read, and has completed again", "had completed again"),
+        (State.DELAYED, "was in another state since the page was read, and is delayed again", "were delayed again"),
+    ],
+)
+def test_jobs_that_are_back_in_their_state_are_said_to_have_come_back(state: State, lone: str, some: str) -> None:
+    def words(number: int) -> str:
+        told = ended(Action.REMOVE, *results(Outcome.WRONG_STATE, number, state))
+        told.parameters = {"state": state.value}
+        return audit.in_words(told)
+
+    assert words(1) == f"Job 1 {lone}: nothing was done"
+    assert words(2) == f"Removed none of 2; 2 {some} since the list was read"
+
+
 @pytest.mark.parametrize("action", list(Action))
 def test_nothing_is_left_without_words(action: Action) -> None:
     statuses = (Status.DONE, Status.FAILED, Status.STOPPED, Status.UNSURE)
