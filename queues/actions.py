@@ -157,6 +157,7 @@ class Below:
     job: JobRef
     ended: bool  # what waits for it was told of its end
     locked: bool  # a worker holds it
+    state: State | None = None  # of the first 40 or so; None: in no list, or not looked at
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from queues.actions import Action
 from queues.quantities import number
 from queues.types import JobRef, State
 
+HELD_SAID = 5  # jobs that workers hold, each in a sentence of its own
+
 
 def says(action: Action, about: JobSubject) -> Sequence[str]:
     """What will happen, each in a sentence."""
@@ -31,10 +33,18 @@ def warnings(action: Action, about: JobSubject) -> Sequence[str]:
 def items(action: Action, about: JobSubject) -> Sequence[object]:
     """The jobs that go along, each in a line."""
     if action is Action.REMOVE:
-        return [_line(each) for each in about.family.found]
+        return _named(about)
     if action is Action.REMOVE_CHILDREN:
         return [_line(Below(each.ref, each.state, locked=False)) for each in about.job.family.pending if each.ref]
     return []
+
+
+def facts(action: Action, about: JobSubject) -> Sequence[tuple[str, object]]:
+    """How many jobs go along, by queue, where that is not one queue alone."""
+    queues = about.family.queues
+    if action is not Action.REMOVE or len(queues) < 2:
+        return []
+    return [(named(queue.label), number(count)) for queue, count in queues.items()]
 
 
 def links(action: Action, about: JobSubject) -> Sequence[tuple[str, str]]:
@@ -137,11 +147,11 @@ def _priority(about: JobSubject) -> Sequence[str]:
 
 def _remove(about: JobSubject) -> Sequence[str]:
     family = about.family
-    count = len(family.found)
+    count = family.count
     gone = _("Its data, its result and its log go with it.")
     if not count:
         return (gone, keeping.kept(), _parent_after_removal(about))
-    other = len({each.ref.queue for each in family.found} - {about.ref.queue})
+    other = len(set(family.queues) - {about.ref.queue})
     said = ngettext("{n} job hangs below it.", "{n} jobs hang below it.", count)
     if family.more:
         said = _("More than {n} jobs hang below it; the first of them stand here.")
@@ -172,7 +182,10 @@ def _parent_after_removal(about: JobSubject) -> str:
 def _remove_warns(about: JobSubject) -> Sequence[str]:
     said = _("A worker holds {job}: with that, nothing is removed at all. Wait until it has ended.")
     held: list[str] = [keeping.none_kept()]
-    held += [say(said, job=_job(each.ref, about)) for each in about.family.locked[:5]]
+    held += [say(said, job=_job(each.ref, about)) for each in about.family.locked[:HELD_SAID]]
+    if (others := len(about.family.locked) - HELD_SAID) > 0:
+        said = ngettext("{n} more of them is held: see below.", "{n} more of them are held: see below.", others)
+        held.append(say(said, n=number(others)))
     if about.state is State.WAITING_CHILDREN:
         held.append(_("It waits for its children: without removing them too, it stays."))
     return held
@@ -222,6 +235,15 @@ def _job(ref: JobRef, about: JobSubject) -> str:
     """A job within a sentence, with its queue where that is another."""
     label = ref.label if ref.queue == about.ref.queue else f"{ref.queue.label}:{ref.label}"
     return named(label)
+
+
+def _named(about: JobSubject) -> Sequence[object]:
+    """The jobs that go along, those that workers hold first, and how many more there are."""
+    family = about.family
+    lines = [_line(each) for each in family.named]
+    if not family.more and (others := family.count - len(lines)) > 0:
+        lines.append(say(ngettext("… and {n} more", "… and {n} more", others), n=number(others)))
+    return lines
 
 
 def _line(each: Below) -> object:

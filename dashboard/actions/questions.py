@@ -76,7 +76,7 @@ def job_form(
     if action is Action.RETRY:
         more["twin"] = bool(about and about.twin) if data is None else "twins" in data or bool(about and about.twin)
     if action is Action.REMOVE and about is not None:
-        more["below"] = bool(about.family.found) or _waits_for_children(about)
+        more["below"] = bool(about.family.count) or _waits_for_children(about)
     return form_of(action)(data, initial=_seen(about) | _now(action, about), **more)
 
 
@@ -112,6 +112,7 @@ def job_ask(action: Action, ref: JobRef, about: JobSubject | None, form: ActionF
         act=reverse("act-job", args=[*where, ref.id, action.value]),
         back=reverse("job", args=[*where, ref.id]),
         form=form,
+        facts=job_effects.facts(action, about) if about else (),
         says=says,
         warnings=job_effects.warnings(action, about) if about else (),
         items=job_effects.items(action, about) if about else (),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from queues import outages
-from queues.actions import Action
+from queues.actions import BELOW, Action
 from queues.backend import Backend
 from queues.errors import NotFound
-from queues.operations.ability import Ability, ability
+from queues.operations.ability import Ability, ability, below
 from queues.types import Capability, Job, JobRef, QueueInfo, QueueRef, Relative, State
 
-BELOW = 40  # jobs of a family that are looked at before a removal
+NAMED = 40  # jobs of a family that are named before a removal, besides those that workers hold
 
 STARTS = frozenset({Action.RETRY, Action.PROMOTE, Action.REQUEUE, Action.DUPLICATE, Action.ADD, Action.RESUME})
 
@@ -28,14 +29,17 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What hangs below a job; `more`: there are others that were not looked at."""
+    """What hangs below a job: how many jobs, also by queue, and all that workers hold.
 
-    found: Sequence[Below] = ()
+    `named` are those and some of the others. With `more`, which is more than can go together, nobody counted: `count`
+    is the least, and `named` are children of the job itself.
+    """
+
+    count: int = 0
+    queues: Mapping[QueueRef, int] = field(default_factory=dict)
+    locked: Sequence[Below] = ()
+    named: Sequence[Below] = ()
     more: bool = False
-
-    @property
-    def locked(self) -> Sequence[Below]:
-        return [each for each in self.found if each.locked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,10 @@ def of_queue(ref: QueueRef, action: Action) -> QueueSubject:
 def of_job(ref: JobRef, action: Action) -> JobSubject:
     """A job for a question about it. NotFound, Unreachable."""
     with outages.watched(ref.queue.source) as reader:
-        job = reader.job(ref)
-        family = _below(reader, job) if action is Action.REMOVE else Family()
+        job, queue = reader.job(ref), _queue(reader, ref.queue, action)
+        family = _family(job) if action is Action.REMOVE and not queue.can.why_not(action) else Family()
         twin = _twin(reader, ref, job) if action is Action.RETRY else None
-        return JobSubject(ref, job, _queue(reader, ref.queue, action), family, twin)
+        return JobSubject(ref, job, queue, family, twin)
 
 
 def _queue(reader: Backend, ref: QueueRef, action: Action) -> QueueSubject:
@@ -101,39 +105,26 @@ def _twin(reader: Backend, ref: JobRef, job: Job) -> Below | None:
     return None if ended else Below(holder, state, locked=other.lock_ttl_ms is not None)
 
 
-def _below(reader: Backend, job: Job) -> Family:
-    """The children and theirs, breadth first, as many as `BELOW`."""
-    found: list[Below] = []
-    waiting, seen = list(_children(job)), {job.row.ref}
-    more = _hidden(job)
-    while waiting and len(found) < BELOW:
-        ref = waiting.pop(0)
-        if ref in seen:
-            continue
-        seen.add(ref)
-        try:
-            child = reader.job(ref)
-        except NotFound:
-            continue
-        state = child.states[0] if child.states else None
-        found.append(Below(ref, state, locked=state is State.ACTIVE and child.lock_ttl_ms is not None))
-        waiting += _children(child)
-        more = more or _hidden(child)
-    return Family(found, more=more or bool(waiting))
+def _family(job: Job) -> Family:
+    """One script, where the job has any children."""
+    kin = job.family
+    if not (kin.pending_count or kin.processed_count or kin.ignored_count or kin.failed_count):
+        return Family()
+    found = below(job.row.ref)
+    if found is None:
+        return Family(BELOW, named=_children(job)[:NAMED], more=True)
+    all_ = [Below(each.job, each.state, locked=each.locked) for each in found]
+    locked = [each for each in all_ if each.locked]
+    others = [each for each in all_ if not each.locked]
+    queues = Counter(each.ref.queue for each in all_)
+    return Family(len(all_), queues, locked, [*locked, *others[:NAMED]])
 
 
-def _children(job: Job) -> list[JobRef]:
+def _children(job: Job) -> list[Below]:
     kin: Sequence[Relative] = (
         *job.family.pending,
         *job.family.processed,
         *job.family.ignored,
         *job.family.failed,
     )
-    return [each.ref for each in kin if each.ref and not each.gone]
-
-
-def _hidden(job: Job) -> bool:
-    """Whether a job has more children than were read."""
-    kin = job.family
-    read = (len(kin.pending), len(kin.processed), len(kin.ignored), len(kin.failed))
-    return read != (kin.pending_count, kin.processed_count, kin.ignored_count, kin.failed_count)
+    return [Below(each.ref, each.state, locked=False) for each in kin if each.ref and not each.gone]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from queues.actions import Action
-from queues.errors import QueueError
+from queues.actions import Action, Below
+from queues.errors import LimitExceeded, QueueError
 from queues.operations.guard import ensure_writable
 from queues.operations.sending import writer
-from queues.types import QueueRef
+from queues.types import JobRef, QueueRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +32,15 @@ def ability(queue: QueueRef) -> Ability:
             return Ability(unable=actions.unable(queue))
     except QueueError as error:
         return Ability(nothing=str(error))
+
+
+def below(job: JobRef) -> Sequence[Below] | None:
+    """All that would go with a job that is removed with what hangs below it; None: more than `actions.BELOW`.
+
+    One script, which only reads. QueueError.
+    """
+    with writer(job.queue.source) as actions:
+        try:
+            return actions.below(job)
+        except LimitExceeded:
+            return None

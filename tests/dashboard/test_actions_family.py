@@ -6,7 +6,9 @@ import pytest
 import redis
 from django.test import Client
 
+from queues.backends.bullmq.reader import BullMQ
 from queues.registry import SourceConfig
+from queues.types import Job, JobRef
 from tests.dashboard.asking import act, form_of, said
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
@@ -104,6 +106,63 @@ def test_a_child_that_a_worker_holds_is_named_and_blocks_the_removal(
     answer = act(operator, "/queues/main/orders/jobs/p/ask/remove/")
     assert answer.status_code == 409
     assert all(valkey.exists(key) for key in ("bull:orders:p", "bull:mail:c1", "bull:mail:c2", "bull:deep:d1"))
+
+
+def _many(valkey: redis.Redis, number: int) -> None:
+    """A parent `big` in orders, of children in mail and one in deep."""
+    children = [*(f"bull:mail:c{each}" for each in range(number - 1)), "bull:deep:d"]
+    pipe = valkey.pipeline()
+    pipe.hset("bull:orders:meta", "version", "bullmq:5.0.0")
+    for job in ("bull:orders:big", *children):
+        pipe.hset(job, mapping={"name": "x", "data": "{}", "opts": "{}", "timestamp": "1700000000000"})
+    for child in children:
+        prefix, _colon, job = child.rpartition(":")
+        pipe.hset(child, "parentKey", "bull:orders:big")
+        pipe.zadd(f"{prefix}:delayed", {job: 2**40 * 4096})
+    pipe.sadd("bull:orders:big:dependencies", *children)
+    pipe.zadd("bull:orders:waiting-children", {"big": 1})
+    pipe.execute()
+
+
+def test_before_a_removal_all_that_hangs_below_is_counted_and_all_that_is_held_is_named(
+    operator: Client, valkey: redis.Redis
+) -> None:
+    _many(valkey, 300)
+    held = [f"c{each}" for each in range(280, 287)]
+    for job in held:
+        valkey.set(f"bull:mail:{job}:lock", "token", px=600_000)
+    answer = operator.get("/queues/main/orders/jobs/big/ask/remove/")
+    asked = said(answer)
+    for words in ("300 jobs hang below it", "in 2 other queues", "and 253 more", "2 more of them are held"):
+        assert words in asked
+    assert [f"mail:{job} · a worker holds it" in asked for job in held] == [True] * 7
+    depths = [node.text.split() for node in Page(answer).all("class") if node.attrs["class"] == "depths"]
+    assert [sorted(found) for found in depths] == [["1", "299", "deep", "mail"]]
+
+
+def test_before_a_removal_of_more_than_can_go_together_some_of_them_are_named(
+    operator: Client, valkey: redis.Redis
+) -> None:
+    _many(valkey, 1_001)
+    asked = said(operator.get("/queues/main/orders/jobs/big/ask/remove/"))
+    assert "More than 1,000 jobs hang below it; the first of them stand here." in asked
+    assert "· Delayed" in asked
+
+
+def test_what_hangs_below_a_job_is_one_script(
+    operator: Client, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _many(valkey, 40)
+    read: list[JobRef] = []
+    read_job = BullMQ.job
+
+    def noted(self: BullMQ, ref: JobRef) -> Job:
+        read.append(ref)
+        return read_job(self, ref)
+
+    monkeypatch.setattr(BullMQ, "job", noted)
+    assert "40 jobs hang below it" in said(operator.get("/queues/main/orders/jobs/big/ask/remove/"))
+    assert [ref.id for ref in read] == [b"big"]
 
 
 def test_removing_children_where_none_waits_says_that_there_is_nothing_to_do(

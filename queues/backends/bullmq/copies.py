@@ -12,7 +12,7 @@ from queues.backends.bullmq.cursoring import pack, unpack
 from queues.backends.bullmq.fields import Hash
 from queues.backends.bullmq.keys import LISTS, ZSETS, base, key
 from queues.backends.bullmq.replies import array, blob, blobs, count, integer
-from queues.backends.bullmq.writer import Writer
+from queues.backends.bullmq.writer import STATES, Writer
 from queues.errors import BadInput, LimitExceeded
 from queues.types import JobRef, QueueRef, State
 
@@ -56,14 +56,15 @@ def below(writer: Writer, job: JobRef) -> list[Below]:
     reply = writer.asked("below", job.queue, job.id)
     if reply is None:
         raise LimitExceeded(_("More than %(limit)d jobs hang below this one.") % {"limit": BELOW})
-    return [_below(job.queue.source, array(row, 4)) for row in array(reply)]
+    return [_below(job.queue.source, array(row, 5)) for row in array(reply)]
 
 
 def _below(source: str, row: Sequence[object]) -> Below:
-    start, job_id, ended, locked = row
+    start, job_id, ended, locked, where = row
     prefix, _colon, name = (start if isinstance(start, bytes) else b"").removesuffix(b":").rpartition(b":")
     ref = JobRef(QueueRef(source, prefix, name), job_id if isinstance(job_id, bytes) else b"")
-    return Below(ref, ended=ended == 1, locked=locked != -1)
+    state = STATES.get(where.decode("ascii", errors="replace")) if isinstance(where, bytes) else None
+    return Below(ref, ended=ended == 1, locked=locked != -1, state=state)
 
 
 def _of_set(
