@@ -294,6 +294,20 @@ def as_csv(entries: Iterable[AuditEntry]) -> Iterator[str]:
         yield _csv_row([_cell(value) for value in _record(entry).values()])
 
 
+def broken_csv() -> str:
+    """The last row of a file whose other entries could not be read."""
+    return _csv_row((_broken_note(),))
+
+
+def broken_json_lines() -> str:
+    """The same as a JSON object."""
+    return json.dumps({"cut": True, "note": _broken_note()}, ensure_ascii=False) + "\n"
+
+
+def _broken_note() -> str:
+    return gettext("Cut here: the other entries could not be read. Export them again.")
+
+
 def _cut_note() -> str:
     return gettext("Cut here: a file holds the newest %(most)d entries. Narrow the filter for older ones.") % {
         "most": MOST_EXPORTED

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import chain, islice
+from itertools import chain
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -26,6 +27,8 @@ from queues.registry import configured
 CHUNK = 200  # entries that are sent at a time
 RESTORABLE = 10  # removed jobs that the page of their removal names
 SILENT = timedelta(seconds=20)  # without a sign of life of the worker, before the page says so
+
+logger = logging.getLogger(__name__)
 
 
 @require_safe
@@ -72,22 +75,27 @@ def stop(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @requires_right(Right.EXPORT_AUDIT)
 def export_csv(request: HttpRequest) -> StreamingHttpResponse:
-    return _export(request, trail.as_csv, "text/csv; charset=utf-8", "csv")
+    return _export(request, trail.as_csv, trail.broken_csv, "text/csv; charset=utf-8", "csv")
 
 
 @require_safe
 @requires_right(Right.EXPORT_AUDIT)
 def export_jsonl(request: HttpRequest) -> StreamingHttpResponse:
-    return _export(request, trail.as_json_lines, "application/x-ndjson; charset=utf-8", "jsonl")
+    kind = "application/x-ndjson; charset=utf-8"
+    return _export(request, trail.as_json_lines, trail.broken_json_lines, kind, "jsonl")
 
 
 def _export(
-    request: HttpRequest, write: Callable[[Iterable[AuditEntry]], Iterator[str]], kind: str, ending: str
+    request: HttpRequest,
+    write: Callable[[Iterable[AuditEntry]], Iterator[str]],
+    broken: Callable[[], str],
+    kind: str,
+    ending: str,
 ) -> StreamingHttpResponse:
     """All entries that the filters mean, sent as they are read. That they were taken is an entry too."""
     query = _query(request)
     audit.record(actor_of(request), Right.EXPORT_AUDIT, parameters={**query.as_parameters, "format": ending})
-    chunks = _chunks(write(audit.each(query.filters)))
+    chunks = _chunks(write(audit.each(query.filters)), broken)
     first = [next(chunks, "")]  # read here: what keeps an export from beginning is answered by a page
     sent = _sent_async(first, chunks) if isinstance(request, ASGIRequest) else chain(first, chunks)
     response = StreamingHttpResponse(sent)
@@ -96,9 +104,26 @@ def _export(
     return response
 
 
-def _chunks(rows: Iterator[str]) -> Iterator[str]:
-    while first := next(rows, ""):
-        yield "".join(chain([first], islice(rows, CHUNK - 1)))
+def _chunks(rows: Iterator[str], broken: Callable[[], str]) -> Iterator[str]:
+    """Rows, some at a time. What goes wrong within the first chunk is raised; later it ends them with a line on it.
+
+    By then the answer has begun: raised, it would leave the client waiting for an end that never comes.
+    """
+    part: list[str] = []
+    begun = False
+    try:
+        for row in rows:
+            part.append(row)
+            if len(part) == CHUNK:
+                yield "".join(part)
+                part, begun = [], True
+    except Exception:
+        if not begun:
+            raise
+        logger.exception("An export of the audit log broke off.")
+        part.append(broken())
+    if part:
+        yield "".join(part)
 
 
 async def _sent_async(first: Sequence[str], chunks: Iterator[str]) -> AsyncIterator[str]:

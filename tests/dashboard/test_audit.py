@@ -140,6 +140,25 @@ def test_an_export_that_cannot_begin_is_a_page_that_says_so(
         assert admin.get(f"/audit/export.{ending}").status_code == 503
 
 
+def test_an_export_that_breaks_off_ends_with_a_line_that_says_so(
+    admin: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = wrote()
+
+    def lost(filters: audit.Filters) -> Iterator[AuditEntry]:
+        yield from [entry] * 300
+        raise OperationalError("server closed the connection")
+
+    monkeypatch.setattr(audit, "each", lost)
+    rows = list(csv.reader(io.StringIO(_text(admin.get("/audit/export.csv")), newline="")))
+    assert len(rows) == 302
+    assert rows[-1] == ["Cut here: the other entries could not be read. Export them again."]
+    lines = [json.loads(line) for line in _text(admin.get("/audit/export.jsonl")).splitlines()]
+    assert len(lines) == 301
+    assert lines[-1] == {"cut": True, "note": rows[-1][0]}
+    assert [record.message for record in caplog.records] == ["An export of the audit log broke off."] * 2
+
+
 def test_a_thousand_entries_are_paged_there_and_back_and_each_is_shown_once(viewer: Client) -> None:
     AuditEntry.objects.bulk_create(
         AuditEntry(who="ana", action="pause", source="main", queue="mail", status="done") for _ in range(1_050)
