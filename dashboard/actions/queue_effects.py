@@ -119,7 +119,10 @@ def _deduplication(about: QueueSubject) -> Sequence[str]:
     return (
         _("While a job holds a deduplication id, others with the same id are not added."),
         _("It is released only where the job that holds it is gone or has ended. No job is changed."),
-        _("Where a further job was to follow the holder, as “keep last if active” has it, that one is dropped."),
+        _(
+            "Where a further job was to follow the holder, as “keep last if active” has it, that one is kept. It runs "
+            "after the next job of this id has ended."
+        ),
     )
 
 

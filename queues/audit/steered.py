@@ -34,15 +34,15 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         return _limit(entry, _AT_ONCE, _("Any number of jobs may run at once now"))
     if entry.action == Action.RATE_LIMIT:
         return _limit(entry, _IN_TIME, _("Any number of jobs may start in any time now"))
-    if entry.action == Action.RELEASE_DEDUPLICATION and took_along(entry):
-        return _("The deduplication id is free again; the job that was to follow its holder was dropped")
+    if entry.action == Action.RELEASE_DEDUPLICATION:
+        why = next((each.why for each in exceptions(entry) if each.why), "")
+        return ". ".join(filter(None, (_("The deduplication id is free again"), why.rstrip("."))))
     if entry.action == Action.TRIM_EVENTS:
         return ngettext("Removed %(number)s event", "Removed %(number)s events", done) % {"number": number(done)}
     plain: Mapping[str, str] = {
         Action.PAUSE: _("Paused"),
         Action.RESUME: _("Resumed"),
         Action.RELEASE_LIMIT: _("The wait for the rate limit has ended: workers take jobs within 30 seconds"),
-        Action.RELEASE_DEDUPLICATION: _("The deduplication id is free again"),
         "sign-in": _("Signed in"),
         "sign-out": _("Signed out"),
     }

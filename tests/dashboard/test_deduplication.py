@@ -112,7 +112,8 @@ def test_a_job_that_was_to_follow_is_told_of_before_and_after(operator: Client, 
     assert "Where a further job was to follow the holder" in said(asked)
     answer = operator.post(RELEASE.replace("/ask/", "/act/"), form_of(asked))
     told = Page(operator.get(answer["Location"])).all("data-outcome")[0].text
-    assert "free again; the job that was to follow its holder was dropped" in told
+    assert "free again. The job that was to follow its holder is kept: it runs after the next job of this id" in told
+    assert valkey.exists("bull:mail:dn:stale")
 
 
 def test_a_viewer_sees_them_and_why_nothing_can_be_released(mail: QueueRef) -> None:

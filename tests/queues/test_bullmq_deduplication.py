@@ -28,6 +28,13 @@ const w = worker(args.major, "shop", async () => { throw new Error("no"); });
 await until(async () => (await q.getFailedCount()) === 1);
 await w.close();
 """
+RAN = """
+const names = [];
+const w = worker(args.major, "shop", async (job) => { names.push(job.name); });
+await until(async () => (await queue(args.major, "shop").getCompletedCount()) === 2);
+await w.close();
+return names;
+"""
 HOLD = """
 keep.started = false;
 worker(args.major, "shop", async () => { keep.started = true; await new Promise((r) => { keep.go = r; }); });
@@ -94,8 +101,23 @@ def test_an_id_whose_job_runs_stays_with_the_job_that_follows(
     assert operating.release_deduplication(SHOP, b"one").state is State.ACTIVE
     store.delete("bull:shop:1", "bull:shop:1:lock")
     result = operating.release_deduplication(SHOP, b"one")
-    assert (result.outcome, result.removed) == (Outcome.DONE, 1)
-    assert not store.exists("bull:shop:de:one", "bull:shop:dn:one")
+    assert (result.outcome, result.removed) == (Outcome.DONE, 0)
+    assert "runs after the next job of this id has ended" in result.why
+    assert not store.exists("bull:shop:de:one")
+    assert store.exists("bull:shop:dn:one")
+
+
+def test_a_job_that_was_to_follow_is_not_lost_when_its_id_is_released(
+    new: int, node: Node, server: Server, store: redis.Redis, operating: BullMQActions
+) -> None:
+    follows = {"name": "follows", "data": '"kept"', "opts": '{"de":{"id":"one","keepLastIfActive":true},"attempts":0}'}
+    node.run(ADD, url=server.url, major=new)
+    node.run(STALE, url=server.url)
+    store.hset("bull:shop:dn:one", mapping=follows)
+    assert operating.release_deduplication(SHOP, b"one").outcome is Outcome.DONE
+    node.run(ADD, url=server.url, major=new)
+    assert node.run(RAN, url=server.url, major=new) == ["job", "follows"]
+    assert not store.exists("bull:shop:dn:one", "bull:shop:de:one")
 
 
 def test_an_id_with_a_time_to_live_is_released_when_its_job_has_ended(

@@ -52,7 +52,9 @@ def release_deduplication(writer: Writer, queue: QueueRef, deduplication_id: byt
     why = on_4() if outcome is Outcome.UNSUPPORTED else ""
     if outcome is Outcome.WRONG_STATE:
         why = _("The job that holds it has not ended.")
-    return Result(blob(holder) or b"", outcome, state=kind, why=why, removed=integer(waiting) or 0)
+    if outcome is Outcome.DONE and integer(waiting):
+        why = _("The job that was to follow its holder is kept: it runs after the next job of this id has ended.")
+    return Result(blob(holder) or b"", outcome, state=kind, why=why)
 
 
 def pause(writer: Writer, queue: QueueRef) -> Step:

@@ -1,7 +1,7 @@
 -- needs: queue, where
 -- Forgets a deduplication id whose holder is gone, has ended, or is in no list, and so will never give it back.
 -- ARGV: the id. Back: an outcome, the holder, its state ("gone" without a hash, "unknown" in no list), and 1 where a
--- job that waited for the holder went with it.
+-- job was to follow the holder. That one stays in `dn:`: workers add it when the next job of this id has ended.
 local OWN = { id = true, pc = true, limiter = true, ["stalled-check"] = true }
 local OVER = { gone = true, completed = true, failed = true, unknown = true }
 if is_four(base) then return { "unsupported", "", "", 0 } end
@@ -14,4 +14,4 @@ if not holder then return { "already", "", "", 0 } end
 local state = call("EXISTS", base .. holder) == 0 and "gone" or state_of(base, holder)
 if not OVER[state] then return { "wrong-state", holder, state, 0 } end
 call("DEL", base .. "de:" .. ARGV[1])
-return { "done", holder, state, call("DEL", base .. "dn:" .. ARGV[1]) }
+return { "done", holder, state, call("EXISTS", base .. "dn:" .. ARGV[1]) }
