@@ -70,6 +70,23 @@ class Bar:
         """Why buttons on the bar are off."""
         return list(dict.fromkeys(button.off for button in self.buttons if button.off))
 
+    @property
+    def harmless(self) -> Sequence[tuple[str, Sequence[Button]]]:
+        """What the menu begins with, by why it is off ("": it is on), so that each reason is said once."""
+        return _by_reason([button for button in self.menu if not button.danger])
+
+    @property
+    def dangerous(self) -> Sequence[tuple[str, Sequence[Button]]]:
+        """The same of what stands apart in the menu."""
+        return _by_reason([button for button in self.menu if button.danger])
+
+
+def _by_reason(buttons: Sequence[Button]) -> Sequence[tuple[str, Sequence[Button]]]:
+    found: dict[str, list[Button]] = {}
+    for button in buttons:
+        found.setdefault(button.off, []).append(button)
+    return list(found.items())
+
 
 def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
     """The bar of a job. One short call to the server, none for who may do nothing."""

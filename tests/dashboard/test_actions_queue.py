@@ -46,11 +46,23 @@ def offered(client: Client) -> list[str]:
     return [node.attrs["data-action"] for node in page.all("data-action") if "aria-disabled" not in node.attrs]
 
 
+def test_the_menu_says_once_for_all_that_are_off_why(mail: QueueRef) -> None:
+    (menu,) = Page(as_role("viewer").get("/queues/main/mail/")).all("class", "more-acts")
+    (apart,) = [node for node in menu.children if node.attrs.get("class") == "apart"]
+    assert apart.text.count("It needs the admin role, and you are viewer.") == 1
+    assert menu.text.count("It needs the admin role") == 2
+    assert menu.text.count("It needs the operator role") <= 1
+    for label in ("Limit concurrency…", "Limit rate…", "Release a deduplication id…"):
+        assert label in menu.text
+    for label in ("Clean…", "Drain…", "Trim events…", "Obliterate…"):
+        assert label in apart.text
+
+
 def test_a_queue_offers_what_a_role_may_do_and_says_why_the_rest_is_off(operator: Client, admin: Client) -> None:
     assert offered(operator) == ["pause", "add", "promote", "retry", "release-deduplication"]
     assert offered(admin) == ["pause", "add", "promote", "retry", *ADMINS[:2], "release-deduplication", *ADMINS[2:]]
     page = Page(operator.get(QUEUE))
-    assert "Drain… It needs the admin role, and you are operator." in page.text
+    assert "Drain… Trim events… Obliterate… It needs the admin role, and you are operator." in page.text
 
 
 def test_pausing_names_the_queue_its_source_and_what_waits_then_can_be_resumed(
