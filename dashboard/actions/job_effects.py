@@ -14,6 +14,7 @@ from dashboard.actions.subject import Below, JobSubject
 from dashboard.templatetags.mirante import moment
 from dashboard.words import STATE_WORDS, shown
 from queues.actions import Action
+from queues.payload.parsing import parses
 from queues.quantities import number
 from queues.types import JobRef, State
 
@@ -149,15 +150,16 @@ def _remove(about: JobSubject) -> Sequence[str]:
     family = about.family
     count = family.count
     gone = _("Its data, its result and its log go with it.")
+    kept = "" if _unrestorable(about) else keeping.kept()
     if not count:
-        return (gone, keeping.kept(), _parent_after_removal(about))
+        return (gone, kept, _parent_after_removal(about))
     other = len(set(family.queues) - {about.ref.queue})
     said = ngettext("{n} job hangs below it.", "{n} jobs hang below it.", count)
     if family.more:
         said = _("More than {n} jobs hang below it; the first of them stand here.")
     return (
         gone,
-        keeping.kept(),
+        kept,
         _parent_after_removal(about),
         say(said, n=number(count)),
         _elsewhere(other),
@@ -181,7 +183,7 @@ def _parent_after_removal(about: JobSubject) -> str:
 
 def _remove_warns(about: JobSubject) -> Sequence[str]:
     said = _("A worker holds {job}: with that, nothing is removed at all. Wait until it has ended.")
-    held: list[str] = [keeping.none_kept()]
+    held: list[str] = [keeping.none_kept(), _unrestorable(about)]
     held += [say(said, job=_job(each.ref, about)) for each in about.family.locked[:HELD_SAID]]
     if (others := len(about.family.locked) - HELD_SAID) > 0:
         said = ngettext("{n} more of them is held: see below.", "{n} more of them are held: see below.", others)
@@ -189,6 +191,14 @@ def _remove_warns(about: JobSubject) -> Sequence[str]:
     if about.state is State.WAITING_CHILDREN:
         held.append(_("It waits for its children: without removing them too, it stays."))
     return held
+
+
+def _unrestorable(about: JobSubject) -> str:
+    """That nothing can be made of a copy of the job, where copies are kept."""
+    body = about.job.data
+    if not keeping.kept() or body is None or body.cut or parses(body.raw):
+        return ""
+    return _("Its data is no JSON: a copy of its bytes is kept, but it cannot be restored as a job.")
 
 
 def _remove_children(about: JobSubject) -> Sequence[str]:

@@ -241,6 +241,16 @@ def test_the_next_run_of_a_schedule_is_not_removed_and_the_answer_names_the_sche
     assert "the next run of the schedule nightly" in said(answer)
 
 
+def test_before_the_removal_of_a_job_whose_data_is_no_json_it_is_said_that_it_cannot_be_restored(
+    operator: Client, valkey: redis.Redis
+) -> None:
+    assert "it can be restored as a new job" in said(operator.get(ASK.format(1, "remove")))
+    valkey.hset("bull:mail:1", "data", b'{"half": \xff')
+    asked = said(operator.get(ASK.format(1, "remove")))
+    assert "Its data is no JSON: a copy of its bytes is kept, but it cannot be restored as a job." in asked
+    assert "it can be restored as a new job" not in asked
+
+
 def test_hidden_values_are_not_in_the_form_and_the_true_bytes_come_back(operator: Client, valkey: redis.Redis) -> None:
     valkey.hset("bull:mail:1", "data", SECRET)
     answer = operator.get(ASK.format(1, "edit"))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from queues.actions import LAST_RUN_MS, PRIORITY_MAX, NewJob
 from queues.errors import BadInput
 from queues.jsonload import Unreadable, load
-from queues.payload.scan import Malformed, scan
+from queues.payload.parsing import parses
 
 LONGEST_ID = 1_000  # bytes
 LONG_NAMES = {
@@ -30,7 +30,6 @@ _KEYS = (
     "marker meta events repeat de dn metrics mirante groups priority"
 )
 RESERVED = frozenset(_KEYS.split())
-_NO_JSON = frozenset(("NaN", "Infinity", "-Infinity"))
 _NUMBER = re.compile(r"-?\d+|NaN")
 
 
@@ -73,23 +72,9 @@ def checked(job: NewJob) -> Checked:
 
 
 def ensure_json(data: bytes) -> None:
-    """BadInput where a worker could not read these bytes as JSON.
-
-    A worker in Node takes what is no UTF-8 as replaced characters, and numbers of any length; we do not.
-    """
-    try:
-        load(data)
-    except Unreadable as error:
-        if not error.too_deep and not _parses(data.decode(errors="replace")):
-            raise BadInput(_("The data is not JSON.")) from None
-
-
-def _parses(document: str) -> bool:
-    """Whether JSON.parse takes this."""
-    try:
-        return all(value not in _NO_JSON for _key, value, _end, _whole in scan(document, cut=False))
-    except Malformed:
-        return False
+    """BadInput where a worker could not read these bytes as JSON."""
+    if not parses(data):
+        raise BadInput(_("The data is not JSON."))
 
 
 def ensure_id(job_id: str) -> None:
