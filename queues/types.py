@@ -343,6 +343,7 @@ class Job:
     stalled_count: int | None = None
     deferred_failure: Text | None = None
     scheduler_id: bytes | None = None
+    next_run: bool = False  # its schedule goes on from it: it may be neither moved nor removed
     deduplication_id: bytes | None = None
     lock_ttl_ms: int | None = None  # active jobs: None = no lock
     logs_count: int = 0

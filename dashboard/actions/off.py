@@ -14,7 +14,7 @@ from dashboard.words import STATE_WORDS, shown
 from queues.actions import MOVES, STATES, Action
 from queues.audit.before import who_did
 from queues.quantities import duration
-from queues.types import Delay, Job, State
+from queues.types import Job, State
 
 LINE = frozenset({State.WAITING, State.PRIORITIZED})
 NOT_OF_A_SCHEDULE = frozenset({Action.PROMOTE, Action.DELAY, Action.REMOVE})
@@ -57,7 +57,7 @@ def by_job(action: Action, job: Job) -> str:
             return locked(job.lock_ttl_ms)
         if action in (Action.REMOVE, Action.EDIT, Action.REMOVE_CHILDREN):
             return _("It is active without a worker: fail or requeue it first.")
-    if action in NOT_OF_A_SCHEDULE and job.row.kind is Delay.SCHEDULE:
+    if action in NOT_OF_A_SCHEDULE and job.next_run:
         return _scheduled(job)
     if action in (Action.EDIT, Action.DUPLICATE, Action.LOG) and job.row.missing:
         return _("Its data is gone: only its id is left.")

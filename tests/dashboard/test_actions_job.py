@@ -241,6 +241,23 @@ def test_the_next_run_of_a_schedule_is_not_removed_and_the_answer_names_the_sche
     assert "the next run of the schedule nightly" in said(answer)
 
 
+def test_the_next_run_of_a_schedule_that_waits_already_cannot_be_removed_and_its_button_says_so(
+    operator: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    now, before = "repeat:nightly:1700000000000", "repeat:nightly:1600000000000"
+    for job in (now, before):
+        seed_job(valkey, mail, job, rjk="nightly")
+        valkey.lpush("bull:mail:wait", job)
+    valkey.zadd("bull:mail:repeat", {"nightly": 1700000000000})
+    valkey.hset("bull:mail:repeat:nightly", mapping={"name": "x", "every": "1000"})
+    answer = operator.get(ASK.format(now, "remove"))
+    assert answer.status_code == 409
+    assert "the next run of the schedule nightly" in said(answer)
+    assert "the next run of the schedule nightly" in Page(operator.get(f"/queues/main/mail/jobs/{now}/")).text
+    assert operator.get(ASK.format(before, "remove")).status_code == 200
+    assert "the next run of the schedule" not in Page(operator.get(f"/queues/main/mail/jobs/{before}/")).text
+
+
 def test_before_the_removal_of_a_job_whose_data_is_no_json_it_is_said_that_it_cannot_be_restored(
     operator: Client, valkey: redis.Redis
 ) -> None:

@@ -11,7 +11,7 @@ from queues.backend import BODY_CAP, DOWNLOAD_CAP
 from queues.backends.bullmq import family, fields, membership, stacks
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.fields import Field, Hash
-from queues.backends.bullmq.keys import job_key
+from queues.backends.bullmq.keys import base, job_key
 from queues.backends.bullmq.membership import BOUND, Membership
 from queues.backends.bullmq.replies import Reply, integer, size, strange
 from queues.backends.bullmq.rows import row
@@ -49,6 +49,7 @@ BODIES = {name: cap for name, cap in CAPS.items() if cap > AT_ONCE}
 def read(connection: Connection, job: JobRef) -> Job:
     """A job with its capped bodies: one pipeline, one more for its family, one more where bodies exceed 128 KB.
 
+    One that a schedule made costs a short call more.
     Beyond 1 MB a field costs a call of its own; of one beyond 8 MB only the size is read.
     """
     key = job_key(job)
@@ -80,7 +81,16 @@ def read(connection: Connection, job: JobRef) -> Job:
         lock_ttl_ms=lock_ms,
         logs_count=size(logs),
         family=family.read(connection, job, known, kin),
+        next_run=_is_next_run(connection, job, made.scheduler_id),
     )
+
+
+def _is_next_run(connection: Connection, job: JobRef, scheduler: bytes | None) -> bool:
+    """As the scripts tell it that act: a scheduler's score is its next moment, with which the job's id ends."""
+    if not scheduler or not job.id.startswith(b"repeat:"):
+        return False
+    at = integer(connection.run([("ZSCORE", base(job.queue) + b"repeat", scheduler)], tolerant=True)[0])
+    return at is not None and job.id.endswith(b":%d" % at)
 
 
 def _job(job: JobRef, parts: JobRow, known: Hash) -> Job:
