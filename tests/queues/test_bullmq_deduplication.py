@@ -110,10 +110,10 @@ def test_an_id_whose_job_runs_stays_with_the_job_that_follows(
 def test_a_job_that_was_to_follow_is_not_lost_when_its_id_is_released(
     new: int, node: Node, server: Server, store: redis.Redis, operating: BullMQActions
 ) -> None:
-    follows = {"name": "follows", "data": '"kept"', "opts": '{"de":{"id":"one","keepLastIfActive":true},"attempts":0}'}
     node.run(ADD, url=server.url, major=new)
     node.run(STALE, url=server.url)
-    store.hset("bull:shop:dn:one", mapping=follows)
+    opts = '{"de":{"id":"one","keepLastIfActive":true},"attempts":0}'
+    store.hset("bull:shop:dn:one", mapping={"name": "follows", "data": '"kept"', "opts": opts})
     assert operating.release_deduplication(SHOP, b"one").outcome is Outcome.DONE
     node.run(ADD, url=server.url, major=new)
     assert node.run(RAN, url=server.url, major=new) == ["job", "follows"]
