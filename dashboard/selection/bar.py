@@ -89,7 +89,9 @@ def verbs(user: AbstractBaseUser | AnonymousUser, ref: QueueRef, state: State | 
 
 
 def label(action: Action, state: State | None) -> str:
-    """A verb; completed jobs are run again, and not retried."""
+    """A verb, as short as the bar needs it; completed jobs are run again, and not retried."""
+    if action is Action.PRIORITY:
+        return gettext("Priority")
     if action is Action.RETRY and state is State.COMPLETED:
         return gettext("Run again")
     return trail.action_word(action)

@@ -84,7 +84,7 @@ def test_two_hundred_rows_are_picked_and_the_bar_covers_none_of_them(page: Page,
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(f"{LIST}&size=200")
         page.locator("input[name=job]").nth(0).check()
-        page.locator("[data-bulk-page]").click()
+        page.locator("[data-bulk-page]" if width == 360 else "[data-bulk-head]").click()
         expect(page.locator("[data-bulk-count]")).to_have_text("200 selected")
         last = page.locator("tr[data-job]").last
         last.scroll_into_view_if_needed()
@@ -161,3 +161,14 @@ def test_the_page_of_removed_jobs_fits_a_phone(page: Page, mail: None) -> None:
     page.goto("/removed/")
     expect(page.locator("[data-removed]")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_bar_of_the_most_verbs_is_one_row_on_a_wide_window(page: Page, mail: None) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/queues/main/mail/?state=delayed")
+    page.locator("input[name=job]").nth(0).check()
+    tops = page.locator("[data-bulk] :is(button, label, [data-bulk-count]):visible").evaluate_all(
+        "found => found.map((one) => one.getBoundingClientRect()).map((box) => Math.round((box.top + box.bottom) / 2))"
+    )
+    assert len(tops) == 7
+    assert max(tops) - min(tops) <= 4
