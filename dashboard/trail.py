@@ -149,6 +149,21 @@ class AuditQuery:
         return self.filters != audit.Filters()
 
     @property
+    def said(self) -> Sequence[tuple[str, str]]:
+        """The filters that are set, for eyes: what each is of, and its value."""
+        status = str(STATUS_WORDS[Status(self.status)][0]) if self.status else ""
+        told = (
+            (gettext("Who"), self.who),
+            (gettext("Action"), action_word(self.action) if self.action else ""),
+            (gettext("Status"), status),
+            (gettext("Source"), self.source),
+            (gettext("Queue"), self.queue),
+            (gettext("From, UTC"), self.since),
+            (gettext("Until, UTC"), self.until),
+        )
+        return [(name, show_controls(cut(value, 60), keep="")) for name, value in told if value]
+
+    @property
     def as_parameters(self) -> dict[str, str]:
         """The filters that are set, for the log."""
         named = ("who", "action", "status", "source", "queue", "since", "until")

@@ -93,6 +93,20 @@ def test_filters_stand_in_the_query_string(viewer: Client, query: str, found: se
     assert set(page.rows("data-entry")) == {str(entries[name].pk) for name in found}
 
 
+def test_the_folded_filter_says_what_it_filters_by(viewer: Client) -> None:
+    def said(query: str) -> str:
+        (summary,) = [
+            node
+            for node in Page(viewer.get(f"/audit/{query}")).nodes
+            if node.tag == "summary" and "Filter" in node.text
+        ]
+        return " ".join(summary.text.split())
+
+    assert said("") == "Filter"
+    asked = "?who=ana&action=retry&status=unsure&queue=mail&since=2020-01-01T00:00"
+    assert said(asked) == "Filter Who ana Action Retry Status not sure Queue mail From, UTC 2020-01-01T00:00"
+
+
 def test_whatever_is_written_down_has_a_word_and_can_be_filtered_by(viewer: Client) -> None:
     views = "".join(path.read_text() for path in (settings_of_all.BASE_DIR / "dashboard" / "views").glob("*.py"))
     done = {*re.findall(r'record\(request, "([^"]+)"', views), STOP, Right.EXPORT_AUDIT}
