@@ -62,7 +62,7 @@ def test_a_queue_offers_what_a_role_may_do_and_says_why_the_rest_is_off(operator
     assert offered(operator) == ["pause", "add", "promote", "retry", "release-deduplication"]
     assert offered(admin) == ["pause", "add", "promote", "retry", *ADMINS[:2], "release-deduplication", *ADMINS[2:]]
     page = Page(operator.get(QUEUE))
-    assert "Drain… Trim events… Obliterate… It needs the admin role, and you are operator." in page.text
+    assert "Obliterate… It needs the admin role, and you are operator." in page.text
 
 
 def test_pausing_names_the_queue_its_source_and_what_waits_then_can_be_resumed(
