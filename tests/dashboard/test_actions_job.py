@@ -166,7 +166,6 @@ def test_a_job_that_has_failed_again_since_leads_to_a_fresh_question(
     fields = form_of(operator.get(ASK.format(7, verb)))
     valkey.zincrby("bull:mail:failed", 60_000, "7")
     answer = operator.post(f"/queues/main/mail/jobs/7/act/{verb}/", fields)
-    assert answer.status_code == 409
     assert "Job 7 was run again since the page was read, and has failed again: nothing was done" in said(answer)
     assert not form_of(answer)  # which would be refused again
     (fresh,) = Page(answer).all("href", ASK.format(7, verb))
