@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import redis
 
-from queues.actions import Result
+from queues.actions import LAST_RUN_MS, Result
 from queues.backends.bullmq.actions import BullMQActions
+from queues.quantities import HOUR, now_ms
 from queues.types import QueueRef, State
 from tests.node import Node
 from tests.policy import rounds
@@ -16,7 +17,6 @@ from tests.queues.moving import everywhere, places, targets
 from tests.valkey import Server
 
 SHOP = QueueRef("main", b"bull", b"shop")
-HOUR = 3_600_000
 LISTS = ("bull:shop:wait", "bull:shop:paused")
 
 # A queue of each major stays open for a whole run, and says its version whenever it is opened anew.
@@ -87,7 +87,7 @@ def _ours(operating: BullMQActions, store: redis.Redis, rng: random.Random) -> s
     acts: dict[str, Callable[[], list[Result]]] = {
         "retry": lambda: [*operating.retry(SHOP, chosen, state=State.FAILED, reset=rng.random() < 0.5)],
         "promote": lambda: [*operating.promote(SHOP, chosen)],
-        "delay": lambda: [*operating.delay(SHOP, chosen, run_at_ms=rng.choice([0, 1, 2]) * 10**12 + HOUR * 10**6)],
+        "delay": lambda: [*operating.delay(SHOP, chosen, run_at_ms=rng.choice([now_ms() + HOUR, LAST_RUN_MS]))],
         "priority": lambda: [*operating.priority(SHOP, chosen, priority=rng.choice([0, 3, 9]))],
         "fail": lambda: [*operating.fail(SHOP, chosen, reason="gone")],
         "requeue": lambda: [*operating.requeue(SHOP, chosen)],
