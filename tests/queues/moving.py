@@ -12,6 +12,17 @@ from queues.actions import Outcome, Result, Target
 
 LISTS = ("wait", "paused", "active")
 SETS = ("prioritized", "delayed", "completed", "failed", "waiting-children")
+# A worker that has nothing to do and, unless it is woken, looks again in a minute; and what it has done then.
+IDLE = """
+const q = queue(args.major, "shop");
+await q.waitUntilReady();
+keep.worked = [];
+keep.worker = worker(args.major, "shop", async (job) => { keep.worked.push(job.id); }, { drainDelay: 60 });
+await keep.worker.waitUntilReady();
+await sleep(500);
+"""
+WORKED = "await until(async () => keep.worked.length === args.count, args.within ?? 20000); return keep.worked;"
+
 T = TypeVar("T")
 
 

@@ -13,8 +13,8 @@ from queues.backends.bullmq.actions import BullMQActions
 from queues.errors import BadInput
 from queues.types import QueueRef, State
 from tests.node import Node
-from tests.queues.moving import at_once, fields, last_told, outcomes, places, put, targets, told
-from tests.queues.test_bullmq_promote import DELAY, IDLE, WORKED
+from tests.queues.moving import IDLE, WORKED, at_once, fields, last_told, outcomes, places, put, targets, told
+from tests.queues.test_bullmq_promote import DELAY
 from tests.valkey import Server
 
 SHOP = QueueRef("main", b"bull", b"shop")

@@ -11,7 +11,7 @@ from queues.actions import Outcome, Target
 from queues.backends.bullmq.actions import BullMQActions
 from queues.types import QueueRef, State
 from tests.node import Node
-from tests.queues.moving import at_once, everywhere, fields, last_told, outcomes, places, put, targets, told
+from tests.queues.moving import WORKED, at_once, everywhere, fields, last_told, outcomes, places, put, targets, told
 from tests.queues.test_bullmq_promote import FINISH
 from tests.valkey import Server
 
@@ -270,7 +270,6 @@ await keep.worker.waitUntilReady();
 await sleep(500);
 return keep.worked.length;
 """
-WORKED = "await until(async () => keep.worked.length === args.count, 20000); return keep.worked;"
 
 
 @MODERN

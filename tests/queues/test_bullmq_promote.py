@@ -11,7 +11,19 @@ from queues.actions import Outcome, Target
 from queues.backends.bullmq.actions import BullMQActions
 from queues.types import QueueRef, State
 from tests.node import Node
-from tests.queues.moving import at_once, everywhere, fields, last_told, outcomes, places, put, targets, told
+from tests.queues.moving import (
+    IDLE,
+    WORKED,
+    at_once,
+    everywhere,
+    fields,
+    last_told,
+    outcomes,
+    places,
+    put,
+    targets,
+    told,
+)
 from tests.valkey import Server
 
 SHOP = QueueRef("main", b"bull", b"shop")
@@ -143,17 +155,6 @@ def test_an_id_without_a_job_is_never_put_where_jobs_wait(operating: BullMQActio
     store.delete("bull:shop:a")
     assert outcomes(operating.promote(SHOP, targets("a"))) == [GONE]
     assert places(store) == {"delayed": [b"a"]}
-
-
-IDLE = """
-const q = queue(args.major, "shop");
-await q.waitUntilReady();
-keep.worked = [];
-keep.worker = worker(args.major, "shop", async (job) => { keep.worked.push(job.id); }, { drainDelay: 60 });
-await keep.worker.waitUntilReady();
-await sleep(500);
-"""
-WORKED = "await until(async () => keep.worked.length === args.count, args.within ?? 20000); return keep.worked;"
 
 
 @pytest.mark.parametrize("opts", [{}, {"priority": 3}], ids=["plain", "ranked"])

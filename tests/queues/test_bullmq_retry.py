@@ -12,7 +12,19 @@ from queues.backends.bullmq.actions import BullMQActions
 from queues.types import QueueRef, State
 from tests.hostile import JOB_IDS
 from tests.node import Node
-from tests.queues.moving import at_once, everywhere, fields, last_told, outcomes, places, put, targets, told
+from tests.queues.moving import (
+    IDLE,
+    WORKED,
+    at_once,
+    everywhere,
+    fields,
+    last_told,
+    outcomes,
+    places,
+    put,
+    targets,
+    told,
+)
 from tests.valkey import Server
 
 SHOP = QueueRef("main", b"bull", b"shop")
@@ -307,17 +319,6 @@ def test_ids_of_any_bytes_under_any_prefix_are_moved_as_they_are(
     results = operating.retry(QueueRef("main", prefix, b"shop"), targets(*ids), state=State.FAILED, reset=False)
     assert outcomes(results) == [DONE] * len(ids)
     assert sorted(cast(list[bytes], store.lrange(prefix + b":shop:wait", 0, -1))) == sorted(ids)
-
-
-IDLE = """
-const q = queue(args.major, "shop");
-await q.waitUntilReady();
-keep.worked = [];
-keep.worker = worker(args.major, "shop", async (job) => { keep.worked.push(job.id); }, { drainDelay: 60 });
-await keep.worker.waitUntilReady();
-await sleep(500);
-"""
-WORKED = "await until(async () => keep.worked.length === args.count, 20000); return keep.worked;"
 
 
 @pytest.mark.parametrize("opts", [{}, {"priority": 3}], ids=["plain", "ranked"])
