@@ -23,6 +23,7 @@ from queues.actions import (
     Target,
 )
 from queues.events import Event, EventKind, Glance, Position
+from queues.failed import FailedJob, FailedMark, FailedPage, IdPage, LettersMark
 from queues.health import Health
 from queues.types import (
     Capability,
@@ -188,6 +189,45 @@ class Events(Protocol):
 
     def server_ms(self) -> int:
         """The server's clock, in milliseconds since 1970."""
+
+
+class Failures(Protocol):
+    """What a backend with `Capability.FAILURES` can do besides `Backend`: read failed jobs and letters for the index.
+
+    Every script holds the server for some 10 ms at most, whatever the sizes; callers page. Sets of failed jobs are
+    ordered by score, then id.
+    """
+
+    def failed_marks(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, FailedMark]:
+        """Where each failed set stands. One call for every 250 queues."""
+
+    def failed_page(self, queue: QueueRef, *, cursor: str = "", newest_first: bool = False, most: int) -> FailedPage:
+        """Failed jobs behind a cursor, at most `most` (at most `failed.PAGE`), in either direction.
+
+        Without a cursor from that direction's beginning. `cursor` of `failed_at` begins at a score.
+        BadInput for a cursor that is not one of ours.
+        """
+
+    def failed_at(self, score_ms: int, job: bytes = b"") -> str:
+        """The cursor right behind this score and id. No call."""
+
+    def failed_jobs(self, queue: QueueRef, ids: Sequence[bytes], *, data: bool = False) -> Mapping[bytes, FailedJob]:
+        """Those of some jobs that are in the failed set now, with their data where asked for (cut at its cap)."""
+
+    def failed_ids(self, queue: QueueRef, *, cursor: str = "", most: int) -> IdPage:
+        """Ids and scores only, lowest first: 5,000 take the server about a millisecond."""
+
+    def letters_marks(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, LettersMark]:
+        """Where each queue of letters stands. One call for every 250 queues."""
+
+    def letter_ids(self, queue: QueueRef, *, cursor: str = "", most: int) -> IdPage:
+        """The ids of all jobs that lie in a queue of letters: waiting, parked, prioritized, delayed. Scores are 0."""
+
+    def letters(self, queue: QueueRef, ids: Sequence[bytes]) -> Mapping[bytes, FailedJob]:
+        """Letters by their ids, with their data, wherever they lie; those that are gone are left out."""
+
+    def payloads(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, bytes]:
+        """The data of jobs in whatever state, each at most `failed.DATA_CAP`, until all hold `most` bytes."""
 
 
 class Actions(Protocol):

@@ -40,6 +40,7 @@ class Capability(StrEnum):
     FLOWS = "flows"
     FIND_BY_ID = "find-by-id"
     EVENTS = "events"  # `queues.backend.Events`: what happens can be followed
+    FAILURES = "failures"  # `queues.backend.Failures`: failed jobs can be indexed
     ACTIONS = "actions"  # `queues.backend.Actions`: queues and jobs can be changed
 
 

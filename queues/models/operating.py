@@ -1,141 +1,11 @@
-"""What the database remembers about sources and queues: what was found, when, and the last reading."""
+"""What was done: the log of actions, those over many jobs, copies of what was removed, and what is masked."""
 
 from __future__ import annotations
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-
-class Source(models.Model):
-    """A monitored server by its configured name. `down_since` is set while it does not answer.
-
-    A row stays when its source leaves the configuration, and is not shown until it comes back.
-    """
-
-    name = models.CharField(max_length=100, unique=True)
-    address = models.TextField(default="", help_text=_("the server that all this is about, without secrets"))
-    ok_at = models.DateTimeField(null=True, help_text=_("when the regular reading last succeeded"))
-    down_since = models.DateTimeField(null=True, help_text=_("the first failure after the last success"))
-    tried_at = models.DateTimeField(null=True, help_text=_("the last failure that was written down"))
-    error = models.TextField(default="", help_text=_("why it does not answer, without secrets"))
-    tries = models.PositiveIntegerField(default=0, help_text=_("failures written down since it went down"))
-    scan_requested_at = models.DateTimeField(null=True)
-    scan_started_at = models.DateTimeField(null=True, help_text=_("when the running or last scan began"))
-    scan_beat_at = models.DateTimeField(null=True, help_text=_("last sign of life of the running scan; null: none"))
-    scan_finished_at = models.DateTimeField(null=True, help_text=_("when a scan last came to its end"))
-    scan_seconds = models.FloatField(default=0, help_text=_("how long the last scan took, also one that broke off"))
-    scan_keys = models.PositiveBigIntegerField(default=0, help_text=_("keys seen by the running or last scan"))
-    scan_skipped = models.PositiveIntegerField(default=0, help_text=_("queues whose names are too long to keep"))
-    scan_error = models.TextField(default="", help_text=_("why the last scan did not come to its end"))
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Queue(models.Model):
-    """A queue that was found or pinned. `slug` names its exact prefix and name (`QueueRef.slug`)."""
-
-    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="queues")
-    slug = models.CharField(max_length=2000)
-    pinned = models.BooleanField(default=False)
-    found_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(null=True, help_text=_("when its keys were last seen; null: never"))
-    gone_since = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "slug"], name="queue_once_per_source")]
-
-    def __str__(self) -> str:
-        return f"{self.source.name}/{self.slug}"
-
-
-class Snapshot(models.Model):
-    """The last reading of all queues of a source, as one text: a row a queue would cost a write each."""
-
-    source = models.OneToOneField(Source, on_delete=models.CASCADE, related_name="snapshot")
-    taken_at = models.DateTimeField(null=True, help_text=_("when the counts were read"))
-    counts = models.TextField(default="", help_text=_("JSON as queues.snapshots writes it"))
-    health_at = models.DateTimeField(null=True)
-    health = models.TextField(default="", help_text=_("JSON as queues.snapshots writes it"))
-
-    def __str__(self) -> str:
-        return f"{self.source.name} at {self.taken_at}"
-
-
-class Cost(models.Model):
-    """Commands that all our processes sent to a source, by the ten seconds in which they reported them."""
-
-    source = models.CharField(max_length=100)
-    slot = models.BigIntegerField(help_text=_("seconds since 1970, divided by ten"))
-    commands = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["source", "slot"], name="cost_once_per_slot")]
-
-    def __str__(self) -> str:
-        return f"{self.source}: {self.commands}"
-
-
-class Following(models.Model):
-    """Who follows the event streams of a source, and how that stands. `epoch` and `beats` are the lease."""
-
-    source = models.OneToOneField(Source, on_delete=models.CASCADE, related_name="following")
-    holder = models.CharField(max_length=100, default="", help_text=_("the follower that holds the lease; empty: none"))
-    epoch = models.BigIntegerField(default=0, help_text=_("grows with each holder; checked by every writing"))
-    beats = models.BigIntegerField(default=0, help_text=_("grows while the holder lives"))
-    pulse = models.CharField(max_length=20, default="", help_text=_("queues.live.Pulse; empty: never followed"))
-    since = models.DateTimeField(null=True, help_text=_("since when it is not live"))
-    why = models.TextField(default="", help_text=_("why it is not live, without secrets"))
-    beat_at = models.DateTimeField(null=True, help_text=_("last sign of life of the holder"))
-    covered_ms = models.BigIntegerField(default=0, help_text=_("the server's clock up to which all streams were read"))
-    events_per_s = models.FloatField(null=True)
-    behind_ms = models.BigIntegerField(default=0)
-    streams = models.PositiveIntegerField(default=0, help_text=_("how many streams are followed"))
-    strange = models.PositiveBigIntegerField(default=0, help_text=_("entries that made no sense and were skipped"))
-
-    def __str__(self) -> str:
-        return f"{self.source.name}: epoch {self.epoch}"
-
-
-class Stream(models.Model):
-    """How far the event stream of a queue was read, and what was counted from it: always written together."""
-
-    queue = models.OneToOneField(Queue, on_delete=models.CASCADE, related_name="stream")
-    last_id = models.CharField(max_length=50, help_text=_("the last entry that is counted"))
-    added = models.BigIntegerField(
-        null=True, help_text=_("how many entries had ever been added with that one; null: the server does not tell")
-    )
-    read = models.BigIntegerField(default=0, help_text=_("entries that we read"))
-    lost = models.BigIntegerField(default=0, help_text=_("entries that were gone before we could read them"))
-    history = models.TextField(default="", help_text=_("JSON as queues.history writes it"))
-
-    def __str__(self) -> str:
-        return f"{self.queue} up to {self.last_id}"
-
-
-class Notable(models.Model):
-    """An event that is kept: at most 10,000 a queue, for seven days. Without a queue it is about the source."""
-
-    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="notable")
-    queue = models.ForeignKey(Queue, on_delete=models.CASCADE, null=True, related_name="notable")
-    event_id = models.CharField(max_length=50, help_text=_("the id of the entry: server's clock and sequence"))
-    at_ms = models.BigIntegerField(help_text=_("when it happened, by the server's clock"))
-    kind = models.CharField(max_length=20, help_text=_("queues.events.EventKind"))
-    job = models.TextField(default="", help_text=_("the job's id as in URLs"))
-    text = models.TextField(default="", help_text=_("the reason, cut"))
-    size = models.BigIntegerField(default=0, help_text=_("the true size of the reason in bytes"))
-    count = models.BigIntegerField(null=True)
-    until_ms = models.BigIntegerField(null=True, help_text=_("the end of a gap"))
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["queue", "-id"], name="notable_by_queue"),
-            models.Index(fields=["source", "-id"], name="notable_by_source"),
-            models.Index(fields=["at_ms"], name="notable_by_age"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.event_id}"
+from queues.models.failures import FailureGroup
 
 
 class AuditEntry(models.Model):
@@ -157,6 +27,9 @@ class AuditEntry(models.Model):
     selection = models.TextField(default="", help_text=_("the filter in words, where it is about all that match"))
     parameters = models.JSONField(default=dict, help_text=_("what was asked for, masked"))
     reason = models.TextField(default="", help_text=_("what the user gave as a reason"))
+    group = models.ForeignKey(
+        FailureGroup, on_delete=models.SET_NULL, null=True, related_name="entries", help_text=_("which it is about")
+    )
     key = models.CharField(max_length=64, null=True, unique=True, help_text=_("of the form; null: none"))  # noqa: DJ001
     status = models.CharField(max_length=20, default="started", help_text=_("queues.audit.Status"))
     outcomes = models.JSONField(default=dict, help_text=_("how many jobs came to which queues.actions.Outcome"))
