@@ -30,6 +30,7 @@ from dashboard import wanted
 from dashboard.rarely import Rarely
 from queues import audit
 from queues.audit import Actor
+from queues.models import FailureGroup
 from queues.types import JobRef, QueueRef
 
 log = logging.getLogger("mirante.audit")
@@ -228,18 +229,21 @@ def record(
     queue: QueueRef | None = None,
     job: JobRef | None = None,
     source: str = "",
+    group: FailureGroup | None = None,
     note: str = "",
     **facts: object,
 ) -> None:
     """Write an act, who took it and the facts to the log of actions and to the log `mirante.audit`. Never a secret.
 
-    `note` is a sentence that says what came of it.
+    `note` is a sentence that says what came of it, `group` the group of failures that it is about.
 
     OperationalError while the database is busy: then the act must not be carried out.
     """
     about = job.queue if job else queue
     jobs = (job.slug,) if job else ()
-    audit.record(actor_of(request), action, queue=about, source=source, jobs=jobs, parameters=facts, note=note)
+    audit.record(
+        actor_of(request), action, queue=about, source=source, jobs=jobs, parameters=facts, note=note, group=group
+    )
     where = {"queue": f"{about.source}/{about.label}"} if about else {"source": source} if source else {}
     _log(request, action, **where, **({"job": job.slug} if job else {}), **facts)
 

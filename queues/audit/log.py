@@ -17,7 +17,7 @@ from queues.audit.tally import Tally
 from queues.audit.types import Actor, Status
 from queues.errors import OutOfMemory as NoMemory
 from queues.errors import QueueError, Unreachable, Unsure
-from queues.models import AuditEntry
+from queues.models import AuditEntry, FailureGroup
 from queues.types import QueueRef
 
 JOBS_KEPT = 1_000
@@ -36,6 +36,7 @@ def draft(
     jobs: Sequence[str] = (),
     parameters: Mapping[str, object] | None = None,
     reason: str = "",
+    group: FailureGroup | None = None,
 ) -> AuditEntry:
     """An entry that is not written yet, with everything in it fit to be kept: bounded, without control characters."""
     return AuditEntry(
@@ -49,6 +50,7 @@ def draft(
         asked=len(jobs) or None,
         parameters=clean(parameters or {}),
         reason=line(reason, 1_000),
+        group=group,
     )
 
 
@@ -62,12 +64,14 @@ def record(
     parameters: Mapping[str, object] | None = None,
     reason: str = "",
     note: str = "",
+    group: FailureGroup | None = None,
 ) -> AuditEntry:
     """Write down an act that is done already or takes no time: signing in, revealing, downloading, pinning.
 
-    `jobs` are slugs. OperationalError while the database is busy: then the act must not be carried out.
+    `jobs` are slugs, `group` is that of failures that it is about. OperationalError while the database is busy: then
+    the act must not be carried out.
     """
-    entry = draft(by, action, queue=queue, source=source, jobs=jobs, parameters=parameters, reason=reason)
+    entry = draft(by, action, queue=queue, source=source, jobs=jobs, parameters=parameters, reason=reason, group=group)
     return _written(entry, Status.DONE, note)
 
 

@@ -62,6 +62,7 @@ class Bulk(models.Model):
     sweep = models.BooleanField(default=False)
     state = models.CharField(max_length=20, default="", help_text=_("of the jobs; empty: the whole queue"))
     name = models.TextField(default="", help_text=_("part of the jobs' name; empty: any"))
+    failures = models.JSONField(default=dict, help_text=_("queues.bulk.indexed.Which; empty: as the server lists jobs"))
     until_ms = models.BigIntegerField(help_text=_("the server's clock when it was confirmed: nothing later is meant"))
     parameters = models.JSONField(default=dict, help_text=_("what the backend is given; the entry's are for eyes"))
     phase = models.CharField(max_length=20, default="collecting", help_text=_("queues.bulk.Phase"))

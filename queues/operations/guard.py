@@ -21,7 +21,7 @@ from queues.audit.tally import Tally
 from queues.audit.types import Asked, Status
 from queues.backend import Actions
 from queues.errors import LimitExceeded, ReadOnly, Unsupported
-from queues.models import AuditEntry
+from queues.models import AuditEntry, FailureGroup
 from queues.operations.sending import writer
 from queues.quantities import number as figure
 from queues.registry import backend
@@ -52,15 +52,16 @@ def begun(
     selection: str = "",
     parameters: Mapping[str, object] | None = None,
     exact: bytes = b"",
+    group: FailureGroup | None = None,
 ) -> Begun:
     """Write the entry (committed when this returns) and check everything that may refuse; raises as the entry says.
 
     `jobs` are slugs; `number` is how many jobs it is about, where those are not all. `parameters` must be masked
-    already; `exact` is what they do not tell apart, and is not kept. OperationalError while the database is busy:
-    nothing may be done then.
+    already; `exact` is what they do not tell apart, and is not kept. `group` is that of failures that it is about.
+    OperationalError while the database is busy: nothing may be done then.
     """
     token = _token(asked, [action, queue.source, queue.slug, jobs, number, selection, parameters], exact)
-    draft = log.draft(asked.by, action, queue=queue, jobs=jobs, parameters=parameters, reason=asked.reason)
+    draft = log.draft(asked.by, action, queue=queue, jobs=jobs, parameters=parameters, reason=asked.reason, group=group)
     draft.asked = len(jobs) if number is None and jobs else number
     draft.selection = line(selection, 1_000)
     draft.key = token if asked.key else None
