@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
@@ -12,6 +11,7 @@ from django.utils.translation import ngettext
 
 from queues.events import EventKind
 from queues.facts import Fact, Level, Why
+from queues.failures.letters import is_letters
 from queues.history import KINDS, History
 from queues.quantities import number, spelled
 from queues.readings import QueueReading, SourceReading
@@ -22,11 +22,6 @@ EYES = 3
 URGENT = (Level.CRIT, Level.WARN)  # what needs eyes
 FAILING_MINUTES, FAILING_LEAST, FAILING_SHARE = 5, 5, 0.2
 STALLED_MINUTES = 10
-
-# `-dlq` and the like can mean nothing else; a queue called `x-failed` is one only beside a queue `x`.
-_LETTERS = re.compile(
-    rb"(?P<origin>.+?)[-._](?:(?P<plain>dlq|dead|dead-?letters?|dead_letters?)|failed)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +64,6 @@ class Eye:
     facts: tuple[Fact, ...] = ()
 
 
-def dead_letters_of(ref: QueueRef, among: Collection[QueueRef] | None = None) -> QueueRef | None:
-    """The queue whose dead letters `ref` holds, judged by its name; None when it is no dead-letter queue.
-
-    With `among` (all queues of the source) a name such as `x-failed` counts only where `x` exists;
-    `x-dlq` and `x-dead` always count, also when `x` itself is gone.
-    """
-    match = _LETTERS.fullmatch(ref.name)
-    if match is None:
-        return None
-    origin = QueueRef(ref.source, ref.prefix, match["origin"])
-    return origin if match["plain"] or among is None or origin in among else None
-
-
-def letters_queue(ref: QueueRef, among: Collection[QueueRef]) -> QueueRef | None:
-    """The dead-letter queue of `ref` among all queues of the source, the first by name when there are several."""
-    held = (other for other in among if other.prefix == ref.prefix and dead_letters_of(other, among) == ref)
-    return min(held, key=lambda other: other.name, default=None)
-
-
 def judge(
     ref: QueueRef,
     counts: Counts | None,
@@ -101,7 +77,7 @@ def judge(
 ) -> Verdict:
     """Judge one queue as it was at `at_ms` (when the counts were read, milliseconds since 1970).
 
-    `workers` is their number, None when nobody knows. `among` is as in `dead_letters_of`. `history` counts up to the
+    `workers` is their number, None when nobody knows. `among` is as in `letters.origin_of`. `history` counts up to the
     whole minute `upto` and into the one that runs; None when nothing is known of the last hour.
 
     A queue fails fast when at least 5 jobs failed in the last 5 minutes and these are at least a fifth of those that
@@ -112,7 +88,7 @@ def judge(
         facts = [Fact(Why.GONE, Level.QUIET)]
     elif counts is None:
         facts = [Fact(Why.UNREAD, Level.UNKNOWN)]
-    elif dead_letters_of(ref, among):
+    elif is_letters(ref, among):
         facts = [*_parked(counts), *_letters(counts), *_odd(counts)]
     else:
         failing, stalled = _lately(history, upto) if history and not counts.paused else ([], [])

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
 from queues import masking
+from queues.failures import letters
 from tests.policy import SOAK
 
 # How long an example takes says how busy the machine is, and nothing about the product.
@@ -62,6 +63,7 @@ def static_files() -> None:
 def no_patterns_of_users() -> None:
     """What is hidden needs no database, and none of a test before; who tests patterns calls `masking.forget()`."""
     masking.preload(())
+    letters.preload({})
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -140,3 +141,11 @@ def readable_file(text: str) -> str:
 def words(text: str) -> tuple[str, ...]:
     """A list separated by commas, blanks or line breaks, each entry once."""
     return tuple(dict.fromkeys(text.replace(",", " ").split()))
+
+
+def endings(text: str) -> tuple[str, ...]:
+    """Endings of queues' names: a separator and a word each."""
+    found = words(text)
+    if not all(re.fullmatch(r"[-._][A-Za-z0-9_.-]{1,40}", ending) for ending in found):
+        raise Wrong("expected endings of names such as -errors or .poison, with commas between them")
+    return found

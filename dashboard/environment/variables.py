@@ -46,6 +46,8 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("MIRANTE_UNDO_HOURS"),
     Variable("MIRANTE_UNDO_MB"),
     Variable("MIRANTE_AUDIT_DAYS"),
+    # Failures.
+    Variable("MIRANTE_DEAD_LETTERS"),
     # Mail, logs and the rest.
     Variable("EMAIL_URL", secret=True),
     Variable("DEFAULT_FROM_EMAIL"),

@@ -20,6 +20,7 @@ from dashboard.queries import FINISHED, JobsQuery
 from queues import attention, discovery, followed, notables, outages, readings
 from queues.backend import Backend
 from queues.errors import NotFound, Unreachable, Unsupported
+from queues.failures import letters
 from queues.history import MINUTE_MS, History
 from queues.quantities import now_ms
 from queues.types import Capability, JobPage, JobRef, QueueRef, State, Waits
@@ -66,8 +67,8 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
         "workers": None if held is None else sorted(held, key=lambda worker: (worker.name, worker.address)),
         "workers_unknown_because": workers.unknown_because,
         "verdict": attention.judge(ref, info.counts, number, read_ms, among, history=history, upto=upto),
-        "letters": attention.letters_queue(ref, among),
-        "origin": attention.dead_letters_of(ref, among),
+        "letters": letters.queue_for(ref, among),
+        "origin": letters.origin_of(ref, among),
         "waits": waits,
         "read_at": timezone.now(),
         "read_ms": read_ms,

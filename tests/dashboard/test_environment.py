@@ -136,6 +136,7 @@ def test_all_wrong_values_are_named_at_once_a_line_each(folder: Path) -> None:
         ("MIRANTE_UNDO_HOURS", "-1"),
         ("MIRANTE_UNDO_MB", "0"),
         ("MIRANTE_AUDIT_DAYS", "a year"),
+        ("MIRANTE_DEAD_LETTERS", "errors"),
         ("SECRET_KEY", "short"),
         ("SECRET_KEY", "a" * 60),
         ("SECRET_KEY_FALLBACKS", f"{'k' * 49}"),

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from queues.attention import dead_letters_of, judge, lede, letters_queue, needs_eyes
+from queues.attention import judge, lede, needs_eyes
 from queues.events import EventKind
 from queues.facts import Level, Why
+from queues.failures.letters import origin_of, queue_for
 from queues.history import History
 from queues.readings import QueueReading, ScanState, SourceReading
 from queues.types import Counts, Oldest, QueueRef, State
@@ -88,7 +89,7 @@ def test_failed_jobs_alone_are_a_quiet_fact() -> None:
 @pytest.mark.parametrize("name", ["orders-failed", "orders-dlq", "orders-dead", "orders.failed", "orders_DLQ"])
 def test_a_dead_letter_queue_warns_of_its_letters_and_never_of_workers_or_age(name: str) -> None:
     letters = ref(name)
-    assert dead_letters_of(letters, {ORDERS, letters}) == ORDERS
+    assert origin_of(letters, {ORDERS, letters}) == ORDERS
     verdict = judge(letters, counts(waiting=1906, oldest=old(9999)), 0, NOW, {ORDERS, letters})
     assert (verdict.level, verdict.why) == (Level.WARN, Why.LETTERS)
     assert verdict.sentences == ["1,906 dead letters wait for somebody."]
@@ -97,17 +98,17 @@ def test_a_dead_letter_queue_warns_of_its_letters_and_never_of_workers_or_age(na
 
 def test_a_queue_called_failed_is_no_dead_letter_queue_when_its_origin_does_not_exist() -> None:
     alone = ref("login-failed")
-    assert dead_letters_of(alone, {alone}) is None
+    assert origin_of(alone, {alone}) is None
     assert judge(alone, counts(waiting=1), 0, NOW, {alone}).why is Why.NO_WORKER
-    assert dead_letters_of(ref("login-dlq"), {alone}) == ref("login")
-    assert dead_letters_of(ref("-failed")) is None
-    assert dead_letters_of(ref("failed")) is None
+    assert origin_of(ref("login-dlq"), {alone}) == ref("login")
+    assert origin_of(ref("-failed")) is None
+    assert origin_of(ref("failed")) is None
 
 
 def test_the_dead_letter_queue_of_a_queue_has_the_same_prefix() -> None:
     here, elsewhere = ref("orders-failed"), QueueRef("main", b"other", b"orders-dlq")
-    assert letters_queue(ORDERS, {ORDERS, here, elsewhere}) == here
-    assert letters_queue(ORDERS, {ORDERS, elsewhere}) is None
+    assert queue_for(ORDERS, {ORDERS, here, elsewhere}) == here
+    assert queue_for(ORDERS, {ORDERS, elsewhere}) is None
 
 
 def test_a_queue_without_keys_is_gone_and_one_without_counts_is_unknown() -> None:
