@@ -14,7 +14,7 @@ from dashboard.access import RIGHTS, Right, Role
 LATER = frozenset(
     {
         *(Right.REPLAY, Right.RUN_SCHEDULE, Right.SCHEDULES, Right.FAILURES, Right.ALERTS_ACKNOWLEDGE),
-        *(Right.ALERT_RULES, Right.CHANNELS, Right.CLASSES, Right.MAPPINGS, Right.SETTINGS),
+        *(Right.ALERT_RULES, Right.CHANNELS, Right.CLASSES, Right.SETTINGS),
     }
 )
 
@@ -54,6 +54,10 @@ GROUPS: Sequence[tuple[Promise, Sequence[tuple[Right, Promise]]]] = (
             (Right.TRIM_EVENTS, _("trim the events of queues")),
             (Right.OBLITERATE, _("obliterate queues")),
         ),
+    ),
+    (
+        _("Failures"),
+        ((Right.MAPPINGS, _("say which queues hold dead letters, and how these are read")),),
     ),
     (
         _("Secrets"),

@@ -68,6 +68,7 @@ ACTION_WORDS: Mapping[str, Promise] = {
     "user-deactivate": _("Deactivate a user"),
     "user-activate": _("Activate a user"),
     "user-reset": _("Reset a user’s password"),
+    "dead-letters": _("Say how dead letters are read"),
     "masking-add": _("Hide more values"),
     "masking-delete": _("Hide values no longer"),
 }
