@@ -33,6 +33,7 @@ end
 local redis = {
   call = function(...) return real.call(checked(...)) end,
   pcall = function(...) return real.pcall(checked(...)) end,
+  sha1hex = real.sha1hex,
 }
 """
 
@@ -67,6 +68,13 @@ def test_every_script_touches_declared_keys_only(server: Server, store: redis.Re
     reader.job(corpus.jobs["large-all"])
     reader.logs(corpus.jobs["markup"])
     reader.find(corpus.queues, b"2")
+    reader.failed_marks([*corpus.queues, corpus.wrong_types])
+    reader.failed_page(corpus.queue, newest_first=True, most=1000)
+    reader.failed_jobs(corpus.queue, [b"markup"], data=True)
+    reader.failed_ids(corpus.queue, most=10)
+    reader.letters_marks([*corpus.queues, corpus.wrong_types])
+    reader.letters(corpus.queue, list(reader.letter_ids(corpus.queue, most=10).ids))
+    reader.payloads(corpus.queue, [b"large-data"], most=100_000)
     reader.connection.close()
     assert checked == {scripts.script(name).digest for name in NAMES}
     with pytest.raises(redis.ResponseError, match="undeclared key: bull:x:id"):

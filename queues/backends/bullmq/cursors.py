@@ -60,6 +60,11 @@ def decode(text: str, *, ranked: bool) -> Cursor:
     raise BadInput(_("This link does not lead to a page of this list. Start again from its first page."))
 
 
+def is_score(raw: bytes) -> bool:
+    """Whether the server takes this for the score of a sorted set, as it writes them."""
+    return _SCORE.fullmatch(_text(raw)) is not None
+
+
 def _anchored(parts: list[object]) -> Cursor:
     back, score, job_id, owner = parts
     if not (isinstance(score, str) and isinstance(job_id, str) and _SCORE.fullmatch(score)):

@@ -14,14 +14,18 @@ from queues.backends.bullmq import (
     deduplication,
     discovery,
     events,
+    failed,
     health,
     jobs,
+    letters,
     lists,
     logs,
+    saying,
     waits,
 )
 from queues.backends.bullmq.connection import CONNECTIONS, Connection
 from queues.events import Glance, Position
+from queues.failed import FailedJob, FailedMark, FailedPage, IdPage, LettersMark
 from queues.health import Health
 from queues.registry import SourceConfig
 from queues.types import (
@@ -42,7 +46,7 @@ from queues.types import (
 
 
 class BullMQ:
-    """BullMQ 4.x to 6.x on one Redis-compatible server. See `queues.backend.Backend` and `Events` for each method."""
+    """BullMQ 4.x to 6.x on one Redis-compatible server. See `queues.backend` for each method."""
 
     capabilities = frozenset(Capability)
 
@@ -119,6 +123,33 @@ class BullMQ:
 
     def server_ms(self) -> int:
         return events.server_ms(self.connection)
+
+    def failed_marks(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, FailedMark]:
+        return failed.marks(self.connection, queues)
+
+    def failed_page(self, queue: QueueRef, *, cursor: str = "", newest_first: bool = False, most: int) -> FailedPage:
+        return failed.page(self.connection, queue, cursor=cursor, newest_first=newest_first, most=most)
+
+    def failed_at(self, score_ms: int, job: bytes = b"") -> str:
+        return failed.at(score_ms, job)
+
+    def failed_jobs(self, queue: QueueRef, ids: Sequence[bytes], *, data: bool = False) -> Mapping[bytes, FailedJob]:
+        return failed.jobs(self.connection, queue, ids, data=data)
+
+    def failed_ids(self, queue: QueueRef, *, cursor: str = "", most: int) -> IdPage:
+        return failed.ids(self.connection, queue, cursor=cursor, most=most)
+
+    def letters_marks(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, LettersMark]:
+        return letters.marks(self.connection, queues)
+
+    def letter_ids(self, queue: QueueRef, *, cursor: str = "", most: int) -> IdPage:
+        return letters.ids(self.connection, queue, cursor=cursor, most=most)
+
+    def letters(self, queue: QueueRef, ids: Sequence[bytes]) -> Mapping[bytes, FailedJob]:
+        return letters.read(self.connection, queue, ids)
+
+    def payloads(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, bytes]:
+        return {job: found.raw for job, found in saying.data(self.connection, queue, ids, most=most).items()}
 
     def close(self) -> None:
         self.connection.close()
