@@ -1,0 +1,1 @@
+"""How well failures are grouped and classed, and what indexing and showing them costs."""
