@@ -1,0 +1,230 @@
+"""The list of groups: one page of it in order, sums over all that match, how many there are of each life and class."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Sum
+
+from queues.failures.find.filters import UNSOLVED, Filters, Sorting, SortKey
+from queues.failures.find.known import Known, known
+from queues.failures.find.rows import SPARK_HOURS, WINDOWS, Growth, GrowthWord, Row, Windows, growth
+from queues.failures.find.scan import Sums, narrowed, scan
+from queues.failures.types import Kind, Life
+from queues.models import FailureGroup, FailureHour, FailureStrand, Queue
+from queues.quantities import DAY, HOUR
+from queues.types import QueueRef
+
+PAGE = 50  # rows
+NAMED = 3  # queues of a row that are named
+MOST_NAMES = 500  # that are offered to filter by
+EXPORTED = 500  # rows that an export reads at a time
+
+Place = tuple[float, ...]
+Left = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of the list. `totals` and what follows are of all that match: `matching` groups, on `pages` pages.
+
+    `lives` and `kinds` count groups of each life and class with the other filters as they are, for the filter bar.
+    `transient_h1` of the last hour's failures are transient; `top_h1` fell into the one group that has most of them,
+    `hit` groups have any. `fresh` groups were first seen within 24 hours, the oldest of them at `fresh_ms`.
+    """
+
+    rows: Sequence[Row]
+    page: int
+    pages: int
+    matching: int
+    totals: Windows
+    lives: Mapping[str, int]
+    kinds: Mapping[str, int]
+    transient_h1: int
+    permanent_h1: int
+    top_h1: int
+    hit: int
+    fresh: int
+    fresh_ms: int | None
+    back: int
+    known: Known
+
+
+def groups(filters: Filters, sorting: Sorting | None = None, page: int = 1) -> Listing:
+    """One page of the groups that match. About eight queries: two over all that match, the others for the page's rows.
+
+    A page beyond the last is the last.
+    """
+    standing = known(filters.sources)
+    left = narrowed(filters)
+    found = scan(filters, left)
+    chosen = _ordered([each for each in found if _matches(each, filters)], sorting or Sorting(), standing)
+    pages = max(1, -(-len(chosen) // PAGE))
+    page = min(max(page, 1), pages)
+    shown = chosen[(page - 1) * PAGE : page * PAGE]
+    counts = [each.counts for each in chosen]
+    news = [each.group_first_ms for each in chosen if standing.now_ms - each.group_first_ms < DAY]
+    return Listing(
+        rows=_rows(shown, left, standing),
+        page=page,
+        pages=pages,
+        matching=len(chosen),
+        totals=Windows(*(sum(window) for window in zip(*counts, strict=True))) if counts else Windows(),
+        lives=Counter(each.life for each in found if filters.kind in (None, each.kind)),
+        kinds=Counter(each.kind.value for each in found if each.life in filters.lives),
+        transient_h1=sum(each.h1_of(Kind.TRANSIENT) for each in chosen),
+        permanent_h1=sum(each.h1_of(Kind.PERMANENT) for each in chosen),
+        top_h1=max((count[0] for count in counts), default=0),
+        hit=sum(1 for count in counts if count[0]),
+        fresh=len(news),
+        fresh_ms=min(news, default=None),
+        back=sum(1 for each in chosen if each.life == Life.REGRESSED),
+        known=standing,
+    )
+
+
+def each(filters: Filters, sorting: Sorting | None = None) -> Iterator[Row]:
+    """All rows that match, in order, read some hundreds at a time."""
+    standing, left = known(filters.sources), narrowed(filters)
+    chosen = [each for each in scan(filters, left) if _matches(each, filters)]
+    chosen = _ordered(chosen, sorting or Sorting(), standing)
+    for start in range(0, len(chosen), EXPORTED):
+        yield from _rows(chosen[start : start + EXPORTED], left, standing)
+
+
+def queues_of(sources: Sequence[str]) -> Sequence[QueueRef]:
+    """The queues in which anything failed, by label, to filter by."""
+    rows = Queue.objects.filter(source__name__in=sources, failure_strands__isnull=False).distinct()
+    found = [QueueRef.from_slug(source, slug) for source, slug in rows.values_list("source__name", "slug")]
+    return sorted(found, key=lambda ref: (ref.label, ref.source))
+
+
+def names_of(sources: Sequence[str]) -> Sequence[str]:
+    """The names of jobs that failed, at most 500 of them, to filter by."""
+    rows = FailureStrand.objects.filter(queue__source__name__in=sources).exclude(name="")
+    return list(rows.order_by("name").values_list("name", flat=True).distinct()[:MOST_NAMES])
+
+
+def _matches(sums: Sums, filters: Filters) -> bool:
+    return sums.life in filters.lives and filters.kind in (None, sums.kind)
+
+
+def _growth(sums: Sums, standing: Known) -> Growth:
+    return growth(sums.life, sums.group_first_ms, sums.counts[0], sums.usual, standing.now_ms)
+
+
+def _ordered(found: list[Sums], sorting: Sorting, standing: Known) -> list[Sums]:
+    """In order; equal ones by counts, then the younger first."""
+
+    def place(sums: Sums) -> Place:
+        return (*_place(sums, sorting.key, standing), *sums.counts, sums.last_ms, sums.pk)
+
+    return sorted(found, key=place, reverse=sorting.descending)
+
+
+def _place(sums: Sums, key: SortKey, standing: Known) -> Place:
+    """What a group is sorted by; higher is worse."""
+    if key is SortKey.WORST:
+        grown = _growth(sums, standing)
+        rising = sums.life == Life.REGRESSED or (sums.counts[0] > 0 and (grown.fast or grown.word is GrowthWord.NEW))
+        return (sums.life in UNSOLVED, sums.life == Life.IGNORED, rising)
+    if key is SortKey.GROWTH:
+        grown = _growth(sums, standing)
+        return (grown.word is not None and sums.counts[0] > 0, grown.times or 0.0)
+    if key is SortKey.LAST:
+        return (sums.last_ms,)
+    if key is SortKey.FIRST:
+        return (sums.first_ms,)
+    return (sums.counts[list(WINDOWS).index(key)],)
+
+
+def _rows(shown: Sequence[Sums], left: Left, standing: Known) -> Sequence[Row]:
+    """The rows of a page with their titles, queues and hours. Four queries, whatever their number."""
+    keys = [sums.pk for sums in shown]
+    heads = {group.pk: group for group in FailureGroup.objects.filter(pk__in=keys).select_related("source")}
+    parts = _Parts(_queues(left, keys), _names(left, keys), _hours(left, keys, standing))
+    # One may have been deleted meanwhile.
+    return [_row(sums, heads[sums.pk], parts, standing) for sums in shown if sums.pk in heads]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is read for shown groups alone, by their keys in the database."""
+
+    queues: Mapping[int, list[QueueRef]]
+    names: Mapping[int, tuple[str, int]]
+    hours: Mapping[int, Mapping[int, int]]
+
+
+def _row(sums: Sums, head: FailureGroup, parts: _Parts, standing: Known) -> Row:
+    queues, names = parts.queues[sums.pk], parts.names[sums.pk]
+    upto = (standing.by_source or {}).get(head.source.name, standing.now_ms // 60_000 * 60_000)
+    return Row(
+        slug=head.slug,
+        title=head.title,
+        source=head.source.name,
+        life=Life(sums.life),
+        kind=sums.kind,
+        mixed=sums.mixed,
+        by_hand=bool(sums.kind_set),
+        counts=sums.windows,
+        total=sums.total,
+        present=sums.present,
+        usual=sums.usual,
+        growth=_growth(sums, standing),
+        first_ms=sums.first_ms,
+        last_ms=sums.last_ms,
+        windows_ms=upto,
+        regressed_ms=head.regressed_ms,
+        owner=head.owner,
+        queues=queues[:NAMED],
+        queue_count=len(queues),
+        name=names[0],
+        name_count=names[1],
+        hours=_by_hour(parts.hours[sums.pk], standing),
+    )
+
+
+def _queues(left: Left, keys: Sequence[int]) -> Mapping[int, list[QueueRef]]:
+    rows = (
+        FailureStrand.objects.filter(group__in=keys, **left)
+        .values("group_id", "queue__source__name", "queue__slug")
+        .annotate(n=Sum("total"))
+        .order_by("group_id", "-n", "queue__slug")
+        .values_list("group_id", "queue__source__name", "queue__slug")
+    )
+    found: dict[int, list[QueueRef]] = defaultdict(list)
+    for pk, source, slug in rows:
+        found[pk].append(QueueRef.from_slug(source, slug))
+    return found
+
+
+def _names(left: Left, keys: Sequence[int]) -> Mapping[int, tuple[str, int]]:
+    """A job name of each group, and how many it has."""
+    named = FailureStrand.objects.filter(group__in=keys, **left).exclude(name="")
+    rows = named.values("group_id", "name").annotate(n=Sum("total"))
+    found: dict[int, tuple[str, int]] = defaultdict(lambda: ("", 0))
+    for pk, name in rows.order_by("group_id", "n", "name").values_list("group_id", "name"):
+        found[pk] = (name, found[pk][1] + 1)  # the last has the most
+    return found
+
+
+def _hours(left: Left, keys: Sequence[int], standing: Known) -> Mapping[int, Mapping[int, int]]:
+    first = standing.now_ms // HOUR - SPARK_HOURS + 1
+    theirs = {"strand__group__in": keys, **{f"strand__{name}": value for name, value in left.items()}}
+    rows = FailureHour.objects.filter(hour__gte=first, **theirs).values("strand__group_id", "hour")
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    for pk, hour, count in rows.annotate(n=Sum("count")).order_by().values_list("strand__group_id", "hour", "n"):
+        found[pk][hour] = count
+    return found
+
+
+def _by_hour(hours: Mapping[int, int], standing: Known) -> Sequence[int | None]:
+    """The counts of 48 hours, the running one last. Where something may be missing, none is unknown and not zero."""
+    now = standing.now_ms // HOUR
+    return [
+        hours[hour] if hour in hours else 0 if standing.hour_known(hour) else None
+        for hour in range(now - SPARK_HOURS + 1, now + 1)
+    ]
