@@ -1,14 +1,13 @@
 """What belongs together by people's word: groups merged into one, signatures taken out again or split in parts.
 
 Nothing is copied: signatures, strands and samples are moved, failures hang on their strands. All of it is done within
-one short transaction that locks the groups first, in the order of their keys, as whoever writes the index does.
+one short transaction for which the index waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db import transaction
 from django.db.models import Max, Min, Sum
 from django.utils.translation import gettext as _
 
@@ -16,12 +15,14 @@ from queues import audit
 from queues.audit.types import Asked
 from queues.errors import BadInput, NotFound, WrongState
 from queues.failures.splitting import digest_of, value_of
+from queues.failures.store.making import free_slugs
+from queues.failures.store.signing import child_title
+from queues.failures.store.term import beside_the_index
 from queues.failures.types import Life, SplitBy
 from queues.models import AuditEntry, FailureGroup, FailureNote, FailureSample, FailureSignature, FailureStrand
 
 MOST = 20  # groups that are merged at once
 PARTS = 200  # into which a signature is split at once
-SHORTEST = 4  # digits of a slug
 
 MERGE, SPLIT = "failure-merge", "failure-split"
 
@@ -47,7 +48,7 @@ def merge(asked: Asked, into: FailureGroup, others: Sequence[FailureGroup]) -> A
     wanted = {group.pk for group in others} - {into.pk}
     if not wanted or len(wanted) >= MOST:
         raise BadInput(_("Choose two groups or more, at most %(most)s.") % {"most": MOST})
-    with transaction.atomic():
+    with beside_the_index(into.source_id):
         kept, *gone = _locked(into.pk, wanted)
         if any(group.source_id != kept.source_id for group in gone):
             raise BadInput(_("Only groups of one source can be merged."))
@@ -71,7 +72,7 @@ def take_out(asked: Asked, group: FailureGroup, signature: int) -> FailureGroup:
 
     WrongState where it is the last one. One transaction.
     """
-    with transaction.atomic():
+    with beside_the_index(group.source_id):
         (kept,) = _locked(group.pk, ())
         taken = _signature(kept, signature)
         if not kept.signatures.exclude(pk=taken.pk).exists():
@@ -91,7 +92,7 @@ def split(asked: Asked, group: FailureGroup, signature: int, by: SplitBy) -> Seq
     What is there is moved by name and by queue, the part that failed most stays in this group. By message only what
     comes later can be told apart: what a failure said is not kept for each. WrongState where it was split before.
     """
-    with transaction.atomic():
+    with beside_the_index(group.source_id):
         (kept,) = _locked(group.pk, ())
         parent = _signature(kept, signature)
         if parent.split_by or parent.parent_id:
@@ -112,14 +113,6 @@ def recount(group: FailureGroup) -> None:
     if found["first"] is not None:
         values |= {"first_ms": found["first"], "last_ms": found["last"]}
     FailureGroup.objects.filter(pk=group.pk).update(**values)
-
-
-def slug_for(digest: str) -> str:
-    """The shortest beginning of a digest that no group has."""
-    for length in range(SHORTEST, 20):
-        if not FailureGroup.objects.filter(slug=digest[:length]).exists():
-            return digest[:length]
-    raise WrongState(_("There is a group of this signature already."))
 
 
 def _locked(first: int, others: Sequence[int] | set[int]) -> list[FailureGroup]:
@@ -157,7 +150,7 @@ def _take_over(kept: FailureGroup, gone: Sequence[FailureGroup]) -> None:
 def _former(kept: FailureGroup, taken: FailureSignature) -> FailureGroup | None:
     """The group that was merged and had this signature first: its address is its own again."""
     for each in FailureGroup.objects.filter(merged_into=kept).order_by("pk"):
-        if taken.digest.startswith(each.slug):
+        if taken.digest.startswith(each.slug.partition("-")[0]):
             FailureGroup.objects.filter(pk=each.pk).update(merged_into=None)
             each.merged_into = None
             return each
@@ -168,7 +161,7 @@ def _new(kept: FailureGroup, taken: FailureSignature, title: str = "") -> Failur
     told = title or str(taken.parts.get("title") or "") or kept.title
     return FailureGroup.objects.create(
         source=kept.source,
-        slug=slug_for(taken.digest),
+        slug=free_slugs([taken.digest])[0],
         title=told[:200],
         life=kept.life,
         life_at=kept.life_at,
@@ -189,7 +182,7 @@ def _parts(kept: FailureGroup, parent: FailureSignature, by: SplitBy, who: str) 
     strands = list(parent.strands.select_for_update(of=("self",)).select_related("queue").order_by("pk"))
     values: dict[str, list[FailureStrand]] = {}
     for strand in strands:
-        values.setdefault(value_of(by, name=strand.name, queue_slug=strand.queue.slug), []).append(strand)
+        values.setdefault(_value(strand, by), []).append(strand)
     if len(values) > PARTS:
         raise BadInput(_("It would be split into %(number)s parts; at most %(most)s at once.") % _many(len(values)))
     made: list[FailureGroup] = []
@@ -197,7 +190,7 @@ def _parts(kept: FailureGroup, parent: FailureSignature, by: SplitBy, who: str) 
     for number, value in enumerate(ranked):
         child = _child(kept, parent, by, value, who)
         if number:
-            made.append(group := _new(kept, child, _title(parent, value)))
+            made.append(group := _new(kept, child, child_title(str(parent.parts.get("title") or ""), by, value)))
             _move(child, group, who)
         _hang(child, values[value])
     return made
@@ -207,9 +200,9 @@ def _many(number: int) -> dict[str, int]:
     return {"number": number, "most": PARTS}
 
 
-def _title(parent: FailureSignature, value: str) -> str:
-    told = str(parent.parts.get("title") or "")
-    return _("%(title)s (%(value)s)") % {"title": told[:140], "value": value[:50] or "–"}
+def _value(strand: FailureStrand, by: SplitBy) -> str:
+    """What tells failures of this strand from the others: the same as the index finds for what comes later."""
+    return value_of(by, name=strand.name, queue_slug=strand.queue.slug)
 
 
 def _child(kept: FailureGroup, parent: FailureSignature, by: SplitBy, value: str, who: str) -> FailureSignature:
