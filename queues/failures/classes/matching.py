@@ -50,7 +50,7 @@ def said(signature: Signature, name: str = "", queue: str = "", source: str = ""
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A rule of ours: it matches if any of its shapes, classes, codes or messages does, written in small letters.
+    """A rule of ours: it matches if any of its patterns does. They are in small letters.
 
     `words` says what it is about, `advice` what to do. `*` stands for any text.
     """
@@ -63,12 +63,14 @@ class BuiltIn:
     classes: Sequence[str] = ()
     codes: Sequence[str] = ()
     messages: Sequence[str] = ()
+    texts: Sequence[str] = ()  # messages as a whole
 
     def matches(self, failure: Said) -> bool:
         return (
             failure.shape in self.shapes
             or _any_whole(self.classes, failure.error_class)
             or any(_any_whole(self.codes, code) for code in failure.codes)
+            or failure.message in self.texts
             or any(anywhere(phrase, failure.message) for phrase in self.messages)
         )
 
