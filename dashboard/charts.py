@@ -55,8 +55,12 @@ _LEAST_MARK = 4  # units: what failed is seen also beside thousands that did not
 _HATCH = '<rect x="{:.1f}%" y="3" width="{:.1f}%" height="14" fill="url(#p-unknown)"/>'
 
 
-def spark(finished: Sequence[int | None], failed: Sequence[int | None], label: str) -> SafeString:
+def spark(
+    finished: Sequence[int | None], failed: Sequence[int | None], label: str, *, line: str = "k-ink2"
+) -> SafeString:
     """A line of `finished` by minute over marks of `failed`, on one scale; None is unknown and hatched.
+
+    Minutes stand for any steps of one length. `line` is the class that gives the line its colour.
 
     `label` is its text alternative, and its title under a pointer. The page holds the pattern `p-unknown`
     (`components/glyphs.html`).
@@ -73,8 +77,8 @@ def spark(finished: Sequence[int | None], failed: Sequence[int | None], label: s
     ]
     marks = _marks(failed, scale)
     drawn = f'<path class="ln thin k-failed" d="{marks}"/>' if marks else ""
-    if line := "".join(_line(ys, first, last) for first, last, known in stretches if known):
-        drawn = f'<path class="ln k-ink2" d="{line}"/>{drawn}'
+    if path := "".join(_line(ys, first, last) for first, last, known in stretches if known):
+        drawn = f'<path class="ln {escape(line)}" d="{path}"/>{drawn}'
     dot = f'<circle class="f-ink" cx="100%" cy="{ys[-1] / 2}" r="1.9"/>' if ys and ys[-1] is not None else ""
     return format_html(_frame("".join(gaps), width, drawn, dot), label)
 

@@ -1,0 +1,63 @@
+"""What the list of groups comes to, in plain words."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from queues.failures.find import Listing
+from queues.quantities import number, spelled
+
+LEADS = 0.5  # the share of the last hour that makes a group worth a sentence
+
+
+def lede(found: Listing, *, whole: bool) -> str:
+    """One to three sentences: what failed in the last hour, and whether a retry can help. `whole`: none is left out."""
+    if found.known.windows_ms is None:
+        return ""
+    return " ".join(filter(None, (_hour(found, whole), _retry(found), _back(found))))
+
+
+def _hour(found: Listing, whole: bool) -> str:
+    failed = found.totals.h1
+    if not failed:
+        if found.known.scanning:
+            return _("No failure of the last hour has been read so far.")
+        return _("Nothing failed for good in the last hour.") if whole else _("None of these failed in the last hour.")
+    if found.hit == 1:
+        return ngettext(
+            "%(n)s job failed in the last hour.", "%(n)s jobs failed in the last hour, all in one group.", failed
+        ) % {"n": number(failed)}
+    if found.top_h1 >= LEADS * failed:
+        share = min(99, 100 * found.top_h1 // failed)
+        return _("One group makes %(share)s%% of the last hour.") % {"share": share}
+    told = {"n": number(failed), "groups": spelled(found.hit)}
+    return _("%(n)s jobs failed in the last hour, in %(groups)s groups.") % told
+
+
+def _retry(found: Listing) -> str:
+    failed, passing, lasting = found.totals.h1, found.transient_h1, found.permanent_h1
+    told = {"n": number(failed), "transient": number(passing), "permanent": number(lasting)}
+    if not failed:
+        return ""
+    if passing == failed:
+        return _("All of it is transient: a retry can help.")
+    if lasting == failed:
+        return _("All of it is permanent: a retry fails the same way.")
+    if passing:
+        return ngettext(
+            "Of %(n)s in the last hour %(transient)s is transient: a retry can help.",
+            "Of %(n)s in the last hour %(transient)s are transient: a retry can help.",
+            passing,
+        ) % told  # fmt: skip
+    if lasting:
+        return _("None of it is known to be transient; %(permanent)s will fail the same way again.") % told
+    return _("Whether a retry helps is not known for any of it.")
+
+
+def _back(found: Listing) -> str:
+    if not found.back:
+        return ""
+    return ngettext(
+        "One group came back after it was resolved.", "%(n)s groups came back after they were resolved.", found.back
+    ) % {"n": spelled(found.back).capitalize()}

@@ -1,0 +1,190 @@
+"""A group as a row of the list: words, drawings and links. What news may replace is written by `parts`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.charts import spark
+from dashboard.failures.query import KINDS
+from dashboard.failures.words import LIFE_WORDS
+from dashboard.live.parts import part
+from dashboard.templatetags.mirante import moment
+from queues.failures.classes.advice import advice
+from queues.failures.find import Growth, GrowthWord, Row
+from queues.failures.types import Kind, Life
+from queues.names import show_controls
+from queues.quantities import UNKNOWN, number
+
+# A window, its word as a head, and in a sentence.
+WINDOW_WORDS: Mapping[str, tuple[Promise, Promise]] = {
+    "h1": (_("1 h"), _("in the last hour")),
+    "h3": (_("3 h"), _("in the last 3 h")),
+    "h24": (_("24 h"), _("in the last 24 h")),
+    "d3": (_("3 d"), _("in the last 3 d")),
+    "d7": (_("7 d"), _("in the last 7 d")),
+}
+# A glyph and the colour of the tag.
+TAGS: Mapping[Life, tuple[str, str]] = {
+    Life.OPEN: ("", ""),
+    Life.REGRESSED: ("back", "warn"),
+    Life.IGNORED: ("", "mute"),
+    Life.RESOLVED: ("completed", "good"),
+}
+HUGE = 10.0  # times from which on no decimal is told
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The count of a window, its column's name, and the address of the jobs it counts; `shown` may be replaced."""
+
+    label: Promise
+    href: str
+    shown: SafeString
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row. `within` are the filters that narrow the jobs behind its counts, as a query string has them."""
+
+    row: Row
+    within: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return row_key(self.row.slug)
+
+    @property
+    def url(self) -> str:
+        return reverse("failures") + f"{self.row.slug}/"
+
+    @property
+    def title(self) -> str:
+        return show_controls(self.row.title, keep="") or gettext("no message")
+
+    @property
+    def place(self) -> str:
+        """Where it happens: “payments and 2 more”."""
+        if not self.row.queues:
+            return UNKNOWN
+        first, more = self.row.queues[0].label, self.row.queue_count - 1
+        if not more:
+            return first
+        return ngettext("%(queue)s and %(n)s more", "%(queue)s and %(n)s more", more) % {
+            "queue": first,
+            "n": number(more),
+        }
+
+    @property
+    def life(self) -> tuple[str, str, str]:
+        """Its word, its glyph and its colour."""
+        glyph, css = TAGS[self.row.life]
+        return str(LIFE_WORDS[self.row.life]), glyph, css
+
+    @property
+    def kind(self) -> str:
+        word = str(KINDS[self.row.kind][1])
+        return gettext("mostly %(kind)s") % {"kind": word} if self.row.mixed else word
+
+    @property
+    def kind_title(self) -> str:
+        said = advice(self.row.kind)
+        return f"{gettext('Set by hand.')} {said}" if self.row.by_hand else said
+
+    @property
+    def kind_css(self) -> str:
+        return {Kind.PERMANENT: "b", Kind.UNKNOWN: "mute"}.get(self.row.kind, "")
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        base = self.url + "jobs/?"
+        return [
+            Cell(
+                label=head,
+                href=base + urlencode({**self.within, "since": self.row.since[name]}),
+                shown=count(self.row, name),
+                title=gettext("Its jobs that failed %(when)s") % {"when": when},
+            )
+            for name, (head, when) in WINDOW_WORDS.items()
+        ]
+
+    @property
+    def spark(self) -> SafeString:
+        known = [hour for hour in self.row.hours if hour is not None]
+        label = gettext("Failures an hour over 48 hours: %(sum)s in all, at most %(most)s in one") % {
+            "sum": number(sum(known)),
+            "most": number(max(known, default=0)),
+        }
+        if len(known) < len(self.row.hours):
+            label += gettext("; hatched where nobody knows")
+        return spark(self.row.hours, (), label, line="k-failed" if self.row.live and self.row.growth.fast else "k-ink2")
+
+    @property
+    def growth(self) -> SafeString:
+        return growth(self.row)
+
+    @property
+    def growth_title(self) -> str:
+        return explained(self.row.growth, self.row.usual)
+
+    @property
+    def last(self) -> SafeString:
+        return last(self.row)
+
+
+def row_key(slug: str) -> str:
+    """The beginning of the ids of all parts in the row of a group."""
+    return f"fg-{slug}"
+
+
+def count(row: Row, window: str) -> SafeString:
+    """The part with the count of a window."""
+    value: int = getattr(row.counts, window)
+    hot = window == "h1" and row.live and row.growth.fast
+    return part(f"{row_key(row.slug)}-{window}", number(value), "bad b" if hot else "" if value else "z")
+
+
+def growth(row: Row) -> SafeString:
+    """The part that says how it grows."""
+    css = "bad b" if row.growth.fast and row.growth.word is None else "warn b" if row.growth.word else "mute"
+    return part(f"{row_key(row.slug)}-growth", grown(row.growth), css)
+
+
+def last(row: Row) -> SafeString:
+    """The part that says when it was last seen."""
+    return part(f"{row_key(row.slug)}-last", moment(row.last_ms))
+
+
+def grown(found: Growth) -> str:
+    """“14×”, “new”, “back”, “rare” or a dash."""
+    if found.word is GrowthWord.NEW:
+        return pgettext("failures", "new")
+    if found.word is GrowthWord.BACK:
+        return pgettext("failures", "back")
+    if found.word is GrowthWord.RARE:
+        return pgettext("failures", "rare")
+    if found.times is None:
+        return UNKNOWN
+    times = round(found.times) if found.times >= HUGE else round(found.times, 1)
+    return gettext("%(times)s×") % {"times": number(times)}
+
+
+def explained(found: Growth, usual: float | None) -> str:
+    """What the growth says, in words."""
+    if found.word is GrowthWord.NEW:
+        return gettext("First seen within the last 24 hours")
+    if found.word is GrowthWord.BACK:
+        return gettext("Seen again after it was resolved")
+    if found.word is GrowthWord.RARE:
+        return gettext("None is usual at this hour")
+    if found.times is None or usual is None:
+        return gettext("Nothing to compare: none in the last hour, or this hour’s mean is not known yet")
+    return gettext("Usually %(usual)s within this hour") % {"usual": number(round(usual, 1))}
