@@ -1,0 +1,35 @@
+"""What is to be done with the index from time to time, whatever happens in the queues."""
+
+from __future__ import annotations
+
+import time
+
+from queues.failures.index.term import Term
+from queues.quantities import MINUTE, now_ms
+
+SLICE_S = 0.05  # between two slices of what takes long
+
+
+class Chores:
+    """For the thread that indexes one source."""
+
+    def __init__(self) -> None:
+        self._minute = 0
+        self._slice_at = 0.0
+
+    def run(self, term: Term) -> None:
+        """Count windows anew when a minute is over."""
+        minute = now_ms() // MINUTE
+        if minute != self._minute:
+            with term.writing():
+                written = term.store.count_windows()
+            term.note_changed(written)
+            self._minute = minute
+
+    def slice_due(self) -> bool:
+        """Whether the next slice of a long work may be done."""
+        now = time.monotonic()
+        if now < self._slice_at:
+            return False
+        self._slice_at = now + SLICE_S
+        return True

@@ -1,0 +1,176 @@
+"""Letters of dead-letter queues: new ones as they come, all of them where their number differs from ours."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import QuerySet
+
+from queues.failed import IdPage, LettersMark
+from queues.failures import letters
+from queues.failures.index.compare import EVERY_S
+from queues.failures.index.term import Part, Term
+from queues.failures.index.tracks import Track
+from queues.failures.store import ids
+from queues.models import Letter
+from queues.types import QueueRef
+
+PAGE = 2_000  # ids of one call
+UNREAD = "?"  # what is not mapped of a letter that is to be read anew
+GONE = 1_000  # of ours that are let go at once
+READ = 200  # letters that are read in one call: each may hold 32 KB
+ROWS = 2_000  # of ours that are compared at once
+
+
+@dataclass(slots=True)
+class Round:
+    """One reading of the letters of a queue. Not `whole`: from the last page of the round before on, as new ones come
+    at the end.
+
+    `seen` holds a number for every id that was met, sorted at the end: 8 bytes each, whatever there are.
+    """
+
+    track: Track
+    mark: LettersMark
+    whole: bool
+    cursor: str = ""
+    tail: str = ""  # the cursor of the last page that held any
+    seen: array[int] = field(default_factory=lambda: array("q"))
+    after: int | None = None  # the key of our row up to which ours are compared
+
+
+def look(term: Term, tracks: Iterable[Track]) -> None:
+    """Where letters stand; one call for every 250 queues."""
+    boxes = {track.ref: track for track in tracks if track.box is not None}
+    if not boxes:
+        return
+    for ref, mark in term.reader.letters_marks(list(boxes)).items():
+        box = boxes[ref].box
+        if box is not None:
+            box.mark = mark
+
+
+def choose(tracks: Iterable[Track]) -> Round | None:
+    """Whose letters are to be read next: where some came or went, then whose time to be compared has come."""
+    due: Round | None = None
+    for track in tracks:
+        box, now = track.box, time.monotonic()
+        if box is None or box.mark is None or not box.mark.readable or now < track.again_at:
+            continue
+        if box.mark.token not in (box.token, box.settled):
+            return Round(track, box.mark, whole=not box.token, cursor=box.tail if box.token else "", tail=box.tail)
+        if due is None and now >= box.due_at:
+            if not box.mark.count and not _ours(track).exists():
+                box.due_at = now + EVERY_S
+                continue
+            due = Round(track, box.mark, whole=True)
+    return due
+
+
+def step(term: Term, going: Round, keys: Mapping[QueueRef, int]) -> int | None:
+    """A slice of a round. Gives how many ids it had; None at its end."""
+    track = going.track
+    if going.after is not None:
+        return _let_go(term, going)
+    page = term.reader.letter_ids(track.ref, cursor=going.cursor, most=PAGE)
+    unknown = _unknown(track, page)
+    for at in range(0, len(unknown), READ):
+        _read(term, track, unknown[at : at + READ], keys)
+    if going.whole:
+        going.seen.extend(hash(ids.kept(job)) for job in page.ids)
+    if page.ids:
+        going.tail = going.cursor
+    if page.cursor is not None:
+        going.cursor = page.cursor
+        return len(page.ids)
+    if going.whole:
+        going.seen, going.after = array("q", sorted(going.seen)), 0
+        return len(page.ids)
+    _end(term, going)
+    return None
+
+
+def _read(term: Term, track: Track, jobs: Sequence[bytes], keys: Mapping[QueueRef, int]) -> None:
+    read = term.reader.letters(track.ref, jobs)
+    made = [letters.found(track.ref, letter, keys) for letter in read.values()]
+    if made:
+        with term.writing(len(made)):
+            written = term.store.letters(track.ref, made)
+        term.note(track.ref, written, [each.found for each in made])
+        term.tell()
+
+
+def _let_go(term: Term, going: Round) -> int | None:
+    """Ours that were not met: gone, if they are not there now either."""
+    track = going.track
+    rows = list(_ours(track).filter(pk__gt=going.after).order_by("pk").values_list("pk", "job")[:ROWS])
+    if not rows:
+        _end(term, going)
+        return None
+    missed = [ids.id_of(job) for _pk, job in rows if not _holds(going.seen, hash(job))]
+    for at in range(0, len(missed), READ):
+        jobs = missed[at : at + READ]
+        here = term.reader.letters(track.ref, jobs)
+        gone = [job for job in jobs if job not in here]
+        if gone:
+            with term.writing(len(gone)):
+                written = term.store.letters_gone(track.ref, gone)
+            term.note(track.ref, written)
+    term.tell()
+    going.after = rows[-1][0]
+    return len(rows)
+
+
+def _end(term: Term, going: Round) -> None:
+    """All is known, or a whole round is needed to find what went."""
+    track, token = going.track, going.mark.token
+    box = track.box
+    if box is None:
+        return
+    equal = _ours(track).count() == going.mark.count
+    if not equal and not going.whole:
+        box.token = ""  # the next round is a whole one
+        return
+    box.settled, box.tail = token, going.tail
+    if going.whole:
+        box.due_at = time.monotonic() + EVERY_S
+
+    def done() -> None:
+        box.token = token
+
+    if box.token != token:
+        term.put(Part(track, progress={"letters": token}, then=done))
+        term.flush()
+
+
+def forget(term: Term, track: Track) -> None:
+    """The queue is none of letters any more: those that it held are jobs like others."""
+    jobs = [ids.id_of(job) for job in _ours(track).values_list("job", flat=True)[:ROWS]]
+    for at in range(0, len(jobs), GONE):
+        gone = jobs[at : at + GONE]
+        with term.writing(len(gone)):
+            written = term.store.letters_gone(track.ref, gone)
+        term.note(track.ref, written)
+
+
+def _ours(track: Track) -> QuerySet[Letter]:
+    return Letter.objects.filter(queue_id=track.pk)
+
+
+def _unknown(track: Track, page: IdPage) -> list[bytes]:
+    kept = {ids.kept(job): job for job in page.ids}
+    known: set[str] = set()
+    slugs = list(kept)
+    for at in range(0, len(slugs), 500):
+        rows = _ours(track).filter(job__in=slugs[at : at + 500]).exclude(unmapped=UNREAD)
+        known.update(rows.values_list("job", flat=True))
+    return [job for slug, job in kept.items() if slug not in known]
+
+
+def _holds(seen: array[int], number: int) -> bool:
+    at = bisect_left(seen, number)
+    return at < len(seen) and seen[at] == number

@@ -1,0 +1,44 @@
+"""The first scan of each queue: from the newest failure downwards, in pages, the queues in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from queues import failed
+from queues.failed import FailedPage
+from queues.failures.index.finding import found
+from queues.failures.index.term import Part, Term
+from queues.failures.index.tracks import Track
+from queues.quantities import now_ms
+
+
+def scan(term: Term, track: Track) -> None:
+    """The next page of one queue, to be written with the next flush."""
+    page = term.reader.failed_page(track.ref, cursor=track.low, newest_first=True, most=failed.PAGE)
+    term.put(Part(track, found(page.jobs, now_ms()), progress=_progress(track, page), then=_noted(track, page)))
+
+
+def turns(tracks: Sequence[Track]) -> list[Track]:
+    """Those that are to be scanned: who had fewest pages first, of those the smallest: so most are soon known whole."""
+    waiting = [track for track in tracks if track.begun and track.scanning and track.usable()]
+    return sorted(waiting, key=lambda track: (track.turns, (track.expected or 0) - track.scanned))
+
+
+def _progress(track: Track, page: FailedPage) -> dict[str, object]:
+    return {
+        "scanning": page.cursor is not None,
+        "scanned": track.scanned + len(page.jobs),
+        "low": page.cursor or "",
+    }
+
+
+def _noted(track: Track, page: FailedPage) -> Callable[[], None]:
+    def done() -> None:
+        track.turns += 1
+        track.scanned += len(page.jobs)
+        track.low, track.scanning = page.cursor or "", page.cursor is not None
+        newest = max((job.score_ms for job in page.jobs if job.score_ms is not None), default=None)
+        if newest is not None:
+            track.last_ms = max(newest, track.last_ms or newest)
+
+    return done
