@@ -168,6 +168,9 @@ class Batch(Protocol):
     def jobs(self, kind: EventKind) -> Sequence[bytes]:
         """The ids of the jobs in entries of one kind, in their order."""
 
+    def left(self, state: State) -> Sequence[bytes]:
+        """The ids of jobs that were removed from a state, or wait again after it, in their order."""
+
     def events(self, *, kinds: Collection[EventKind] | None = None, job: bytes = b"", most: int) -> Sequence[Event]:
         """The newest entries of these kinds and this job, at most `most`, in their order."""
 

@@ -43,11 +43,12 @@ class About(StrEnum):
     OVERVIEW = "overview"
     QUEUE = "queue"
     JOB = "job"
+    FAILURES = "failures"  # the groups of failures of a source
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What somebody watches: a source's standing, its overview, one of its queues, or a job. Slugs as in URLs."""
+    """What somebody watches: a source's standing, overview or failures, a queue or a job of it. Slugs as in URLs."""
 
     about: About
     source: str
@@ -124,6 +125,22 @@ class JobNews:
 
 
 @dataclass(frozen=True, slots=True)
+class FailuresNews:
+    """Which groups of failures changed since the last news, by their slugs; it comes each second also when none did."""
+
+    source: str
+    standing: Standing
+    groups: Sequence[str] = ()
+    fresh: int = 0  # how many of them are new, or came back after they were resolved
+    open: int | None = None  # how many are open or came back, at all; None: not known yet
+    whole: bool = False  # too many to name: any may have changed
+
+    @property
+    def topic(self) -> Topic:
+        return Topic(About.FAILURES, self.source)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceNews:
     """How the view of a source stands: told once a second, whether or not anybody watches."""
 
@@ -135,7 +152,7 @@ class SourceNews:
         return Topic(About.SOURCE, self.source)
 
 
-News = SourceNews | OverviewNews | QueueNews | JobNews
+News = SourceNews | OverviewNews | QueueNews | JobNews | FailuresNews
 
 
 class Audience(Protocol):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from queues.live import JobNews, News, OverviewNews, QueueNews
+from queues.live import FailuresNews, JobNews, News, OverviewNews, QueueNews
 
 SEEN = 40  # events of a queue that are kept to be shown; the others are in `total`
 JOB_EVENTS = 200
 PROGRESS = 200
+GROUPS = 1_000  # of failures that are named
 
 
 def merge(older: News | None, newer: News) -> News:
@@ -23,6 +24,10 @@ def merge(older: News | None, newer: News) -> News:
             return _queue(older, newer)
         case JobNews(), JobNews():
             return replace(newer, events=(*older.events, *newer.events)[-JOB_EVENTS:])
+        case FailuresNews(), FailuresNews():
+            groups = tuple(dict.fromkeys((*older.groups, *newer.groups)))
+            whole = older.whole or newer.whole or len(groups) > GROUPS
+            return replace(newer, groups=groups[-GROUPS:], fresh=older.fresh + newer.fresh, whole=whole)
     return newer
 
 

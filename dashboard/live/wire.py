@@ -12,6 +12,7 @@ from typing import Any
 from queues.events import Event, EventKind, Glance
 from queues.history import KINDS, History
 from queues.live import (
+    FailuresNews,
     JobNews,
     News,
     OverviewNews,
@@ -109,6 +110,16 @@ def _read_job(  # noqa: PLR0917
 ) -> JobNews:
     ref = QueueRef(source, prefix, name)
     return JobNews(JobRef(ref, job), _read_standing(standing), [_read_event(ref, event) for event in events])
+
+
+def _failures(news: FailuresNews) -> Packed:
+    return [news.source, _standing(news.standing), list(news.groups), news.fresh, news.open, news.whole]
+
+
+def _read_failures(  # noqa: PLR0917
+    source: str, standing: Packed, groups: Sequence[str], fresh: int, opened: int | None, whole: bool
+) -> FailuresNews:
+    return FailuresNews(source, _read_standing(standing), tuple(groups), fresh, opened, whole)
 
 
 def _ref(ref: QueueRef) -> Packed:
@@ -262,10 +273,12 @@ _WRITERS: Mapping[type, Callable[[Any], Packed]] = {
     OverviewNews: _overview,
     QueueNews: _queue,
     JobNews: _job,
+    FailuresNews: _failures,
 }
 _READERS: Mapping[str, Callable[..., News]] = {
     "SourceNews": _read_source,
     "OverviewNews": _read_overview,
     "QueueNews": _read_queue,
     "JobNews": _read_job,
+    "FailuresNews": _read_failures,
 }

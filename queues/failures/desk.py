@@ -49,6 +49,11 @@ class Desk:
         self._fresh: set[str] = set()
         self._open: int | None = None
 
+    @property
+    def full(self) -> bool:
+        """Whether failures are not taken one by one until somebody has taken those that wait: `compare` tells of them."""
+        return self._events >= EVENTS
+
     def failed(self, queue: QueueRef, events: Sequence[Event]) -> None:
         """Jobs of a queue have failed for good."""
         with self._lock:

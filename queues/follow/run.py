@@ -13,6 +13,7 @@ from django.db import close_old_connections, connections
 
 from queues import identity
 from queues.errors import QueueError
+from queues.failures.desk import Desk
 from queues.follow.source import SourceFollower
 from queues.follow.teller import Reader
 from queues.live import Audience
@@ -29,9 +30,10 @@ def run(audience: Audience, stop: threading.Event) -> None:
     """Follow all configured sources until `stop` is set. Gives the leases free before it returns."""
     identity.recognise()
     holder = f"{socket.gethostname()[:40]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    desks = {config.name: Desk(config.name) for config in configured()}
     threads = [
-        threading.Thread(target=_follow, args=(config.name, audience, holder, stop), name=f"follow {config.name}")
-        for config in configured()
+        threading.Thread(target=_follow, args=(desk, audience, holder, stop), name=f"follow {name}")
+        for name, desk in desks.items()
     ]
     for thread in threads:
         thread.daemon = True  # one that hangs in a dead database must not keep the process alive
@@ -45,19 +47,23 @@ def _join(threads: Sequence[threading.Thread]) -> None:
         thread.join(ENDS_WITHIN_S)
 
 
-def _follow(name: str, audience: Audience, holder: str, stop: threading.Event) -> None:
-    """Follow one source; begin anew from what is stored when something happened that nobody foresaw."""
+def _follow(desk: Desk, audience: Audience, holder: str, stop: threading.Event) -> None:
+    """Follow the source of a desk; begin anew from what is stored when something happened that nobody foresaw."""
+    name = desk.source
     while not stop.is_set():
         try:
             reader = dedicated(name)
             if Capability.EVENTS not in reader.capabilities:
                 return
             assert isinstance(reader, Reader)
-            SourceFollower(name, reader, audience, holder).run(stop.wait)
+            indexed = desk if Capability.FAILURES in reader.capabilities else None
+            SourceFollower(name, reader, audience, holder, indexed).run(stop.wait)
         except QueueError as error:
             logger.warning("%s cannot be followed: %s", name, error)
         except Exception:  # the outermost loop of this thread: one odd entry must not end the view for good
             logger.exception("Following %s was interrupted; it begins anew from what is stored", name)
             close_old_connections()
+        finally:
+            desk.epoch = None
         stop.wait(AGAIN_S)
     connections.close_all()

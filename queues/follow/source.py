@@ -12,7 +12,8 @@ from django.db import Error, IntegrityError, close_old_connections
 from queues import cost, outages
 from queues.errors import QueueError, Unreachable
 from queues.events import Event, EventKind, Position, time_of
-from queues.follow import store
+from queues.failures.desk import Desk
+from queues.follow import failing, store
 from queues.follow.lease import Lease, LeaseLost
 from queues.follow.limits import portions
 from queues.follow.rates import Rate
@@ -44,16 +45,18 @@ class SourceFollower:
     """Follows the streams of one source for as long as it holds the lease.
 
     `reader` has one connection of its own. Keeps going through everything that a server or the database can do:
-    what cannot be stored now stays in memory, and what is lost is recorded as a gap.
+    what cannot be stored now stays in memory, and what is lost is recorded as a gap. With a `desk` it works together
+    with an index of failures beside it, which writes only while this holds the lease.
     """
 
-    def __init__(self, name: str, reader: Reader, audience: Audience, holder: str) -> None:
+    def __init__(self, name: str, reader: Reader, audience: Audience, holder: str, desk: Desk | None = None) -> None:
         self.name = name
         self.streams: dict[QueueRef, Stream] = {}
         self.lease = Lease(name, holder)
         self._reader = reader
         self._audience = audience
-        self._teller = Teller(name, reader, audience)
+        self._desk = desk
+        self._teller = Teller(name, reader, audience, desk)
         self._rate = Rate()
         self._about: list[Event] = []  # what happened to the source, not stored yet
         self._due = {"join": 0.0, "verify": 0.0, "save": 0.0, "save all": 0.0}
@@ -77,6 +80,12 @@ class SourceFollower:
     def step(self) -> float:
         """One reading, or one try to become the follower. Gives the seconds from its beginning to the next."""
         try:
+            return self._step()
+        finally:
+            self._rule(self.lease.epoch)
+
+    def _step(self) -> float:
+        try:
             if not self.lease.held and not self._take():
                 return STANDBY_S
             return self._follow()
@@ -98,6 +107,7 @@ class SourceFollower:
 
     def close(self) -> None:
         """Store what is known and let another follower begin at once."""
+        self._rule(None)
         if self.lease.held:
             try:
                 self._save(whole=True)
@@ -111,6 +121,11 @@ class SourceFollower:
             logger.info("Following %s", self.name)
             self._forget()
         return self.lease.held
+
+    def _rule(self, epoch: int | None) -> None:
+        if self._desk is not None and self._desk.epoch != epoch:
+            self._desk.epoch = epoch
+            self._desk.woken.set()
 
     def _forget(self) -> None:
         """What is in memory may be older than what another follower has stored."""
@@ -161,8 +176,11 @@ class SourceFollower:
                     stream = self.streams[batch.queue]
                     self._rate.add(batch.number)
                     self._tell_strange(stream, batch.strange, batch.sample)
-                    if stream.take(batch):
+                    gap = stream.take(batch)
+                    if gap:
                         self._teller.recount([stream.ref])
+                    if self._desk is not None:
+                        failing.hint(self._desk, batch, lost=gap is not None)
                     if batch.number >= most:
                         again.append(stream)
             left = again
@@ -217,6 +235,7 @@ class SourceFollower:
         if gap := stream.verify(position):
             logger.info("%s: events of %s were lost: %s", self.name, stream.ref.label, gap.count)
             self._teller.recount([stream.ref])
+            failing.compare(self._desk, [stream.ref])
 
     def _blind(self, error: Unreachable) -> float:
         """The server does not answer: say since when, and try again after a while that grows."""
@@ -257,6 +276,7 @@ class SourceFollower:
             logger.warning("%s answers again", self.name)
             self._note(EventKind.SOURCE_UP, "")
         self._teller.recount(self.streams)
+        failing.compare(self._desk, self.streams.keys())
 
     def _note(self, kind: EventKind, text: str) -> None:
         at_ms = int(self._server_ms() if self._server[0] else now_ms())

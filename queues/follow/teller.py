@@ -10,7 +10,9 @@ from typing import Protocol, runtime_checkable
 from queues.backend import Backend, Events
 from queues.errors import QueueError
 from queues.events import Event, Glance
+from queues.failures.desk import Desk
 from queues.follow.counting import Counting
+from queues.follow.failing import Changed
 from queues.follow.streams import PROGRESS, Stream, Watched
 from queues.history import MINUTE_MS
 from queues.live import (
@@ -50,11 +52,12 @@ class Reader(Backend, Events, Protocol):
 class Teller:
     """Composes news for the topics of one source. For the follower's thread."""
 
-    def __init__(self, source: str, reader: Reader, audience: Audience) -> None:
+    def __init__(self, source: str, reader: Reader, audience: Audience, desk: Desk | None = None) -> None:
         self._source = source
         self._reader = reader
         self._audience = audience
         self._counting = Counting(reader)
+        self._changed = Changed(desk)
         self._topics: frozenset[Topic] = frozenset()
         self._asked = self._told_at = self._whole_at = 0.0
         self._minute = 0
@@ -146,6 +149,7 @@ class Teller:
         news += self._overview(standing, streams, now, turned=turned)
         news += self._queues(standing, streams, now, turned=turned)
         news += self._jobs(standing, streams, now)
+        news += self._failures(standing, now)
         self._audience.publish(news)
 
     def _looked_at(self, streams: Mapping[QueueRef, Stream]) -> Collection[QueueRef]:
@@ -204,6 +208,13 @@ class Teller:
                 if self._is_due(topic, now, new=bool(events)):
                     yield JobNews(ref, standing, tuple(events))
                     events.clear()
+
+    def _failures(self, standing: Standing, now: float) -> Iterable[News]:
+        topic = Topic(About.FAILURES, self._source)
+        watched = topic in self._topics
+        new = self._changed.collect(now, watched=watched)
+        if watched and self._is_due(topic, now, new=new):
+            yield self._changed.news(self._source, standing)
 
     def _row(self, stream: Stream, *, whole: bool) -> RowNews | None:
         row = self._counting.rows.get(stream.ref)

@@ -14,9 +14,10 @@ from django.contrib.sessions.models import Session
 
 from dashboard import consumers
 from dashboard.live.refusals import Refusals
+from queues.live import FailuresNews
 from queues.registry import SourceConfig
 from tests.dashboard.people import person, signed_in
-from tests.dashboard.sockets import HOST, Socket, overview, source_news, told_when_listening, unnumbered
+from tests.dashboard.sockets import HOST, Socket, overview, source_news, standing, told_when_listening, unnumbered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,6 +56,14 @@ async def test_every_role_may_watch(role: str) -> None:
     await told_when_listening(source_news())
     frame = await socket.frame()
     assert (frame["pulse"], frame["rate"]) == ("live", 1.5)
+    await socket.gone()
+
+
+async def test_a_page_of_failures_watches_those_of_several_sources() -> None:
+    _user, socket = await opened()
+    await socket.send({"watch": {"page": "failures", "sources": ["main", "other"], "read": 1, "after": ""}})
+    await told_when_listening(FailuresNews("other", standing(), ("a",), 1, 7))
+    assert "pulse" in await socket.frame()
     await socket.gone()
 
 
@@ -144,6 +153,8 @@ TOPICS = [
     (watch("queue", "main", queue=["orders"]), 4400),
     (watch("everything", "main"), 4400),
     (watch("overview"), 4400),
+    (watch("failures"), 4400),
+    (watch("failures", "nowhere"), 4404),
     (watch("overview", "main", read=-1), 4400),
     (watch("overview", "main", read=True), 4400),
     (watch("overview", "main", read=10**400), 4400),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from channels.layers import InMemoryChannelLayer
 from channels_redis.serializers import registry
@@ -9,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.live import wire
-from dashboard.live.backlog import merge
+from dashboard.live.backlog import GROUPS, merge
 from dashboard.live.groups import group, message
 from queues.events import Event, EventKind, Glance
 from queues.history import History
 from queues.live import (
     About,
+    FailuresNews,
     JobNews,
     News,
     OverviewNews,
@@ -59,6 +62,8 @@ def listed(news: News) -> str:
         QUEUE,
         QueueNews(REF, STANDING),
         JobNews(JobRef(REF, b"\x00"), STANDING, (EVENT, BARE)),
+        FailuresNews("main", STANDING, ("a", "<b>"), 2, 7, True),
+        FailuresNews("main", Standing(Pulse.LIVE, 1)),
     ],
 )
 def test_news_arrive_as_they_were(news: News) -> None:
@@ -100,6 +105,18 @@ def test_two_batches_of_a_queue_become_one() -> None:
     assert (merged.row, merged.total, merged.entered, merged.upto) == (ROW, 100, {State.FAILED: 9}, "6-0")
     assert [seen.event.id for seen in merged.events] == ["5-1", "5-2", "5-2"]
     assert merged.progress == (EVENT,)
+
+
+def test_two_batches_of_failures_name_each_group_once() -> None:
+    older = FailuresNews("main", STANDING, ("a", "b"), 1, 7)
+    merged = merge(older, FailuresNews("main", Standing(Pulse.LIVE, 9), ("b", "c"), 2, 8))
+    assert merged == FailuresNews("main", Standing(Pulse.LIVE, 9), ("a", "b", "c"), 3, 8)
+    many = merge(merged, replace(older, groups=tuple(map(str, range(GROUPS)))))
+    assert isinstance(many, FailuresNews)
+    assert (len(many.groups), many.whole) == (GROUPS, True)
+    again = merge(many, older)
+    assert isinstance(again, FailuresNews)
+    assert again.whole
 
 
 def test_however_many_batches_are_merged_they_stay_small() -> None:

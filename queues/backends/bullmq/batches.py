@@ -16,7 +16,7 @@ from queues.history import MINUTE_MS
 from queues.names import visible
 from queues.quantities import LARGEST, LAST_MS
 from queues.text import text
-from queues.types import Progress, QueueRef, Text
+from queues.types import Progress, QueueRef, State, Text
 
 Entry: TypeAlias = tuple[bytes, list[bytes]]  # the id, then fields and values in turn; in truth a list of two
 
@@ -25,6 +25,7 @@ JOB_BYTES = 1_500  # of an id: what is longer has no page, and is not carried th
 _OURS = {EventKind.OTHER, EventKind.GAP, EventKind.OMITTED, EventKind.SOURCE_DOWN, EventKind.SOURCE_UP}
 _KINDS: Mapping[bytes, EventKind] = {kind.value.encode(): kind for kind in EventKind if kind not in _OURS}
 _LONGEST_ID = 41  # two numbers of 64 bits
+_LEAVES = {EventKind.REMOVED.value.encode(), EventKind.WAITING.value.encode()}
 _STRANGE = b""  # stands for the word of an entry that has none
 _NOTHING = [b"", b""]  # stands for fields that are none
 _PART_BYTES = 8  # what the protocol adds to each field and value, about
@@ -63,6 +64,13 @@ class StreamBatch:
         words = {word for word in set(self._words) if _kind(word) is kind}
         told = (entry[1] for entry, word in zip(self._entries, self._words, strict=True) if word in words)
         return [job for fields in told if (job := _job(fields)) is not None]
+
+    def left(self, state: State) -> Sequence[bytes]:
+        name = state.value.encode()
+        told = (entry[1] for entry, word in zip(self._entries, self._words, strict=True) if word in _LEAVES)
+        # Most that begin to wait are new: whether the state's name stands in an entry is found at once.
+        left = (fields for fields in told if name in fields and _prev(fields) == name)
+        return [job for fields in left if (job := _job(fields)) is not None]
 
     def events(self, *, kinds: Collection[EventKind] | None = None, job: bytes = b"", most: int) -> Sequence[Event]:
         found: list[Event] = []
@@ -185,6 +193,11 @@ def _job(fields: Sequence[bytes]) -> bytes | None:
     if len(fields) > 3 and fields[2] == b"jobId":
         return fields[3] or None
     return next((fields[at + 1] or None for at in range(0, len(fields), 2) if fields[at] == b"jobId"), None)
+
+
+def _prev(fields: Sequence[bytes]) -> bytes | None:
+    """The state that a job came from."""
+    return next((fields[at + 1] for at in range(0, len(fields), 2) if fields[at] == b"prev"), None)
 
 
 def _event(queue: QueueRef, found: bytes, word: bytes, fields: Sequence[bytes]) -> Event:
