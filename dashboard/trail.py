@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from dashboard import export
 from dashboard.words import cut
 from queues import audit
 from queues.actions import Action, Outcome
@@ -25,7 +23,6 @@ from queues.quantities import duration, instant
 from queues.types import QueueRef
 
 MOST_EXPORTED = 100_000  # entries of one file
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 
 ACTION_WORDS: Mapping[str, Promise] = {
     Action.RETRY: _("Retry"),
@@ -71,6 +68,14 @@ ACTION_WORDS: Mapping[str, Promise] = {
     "dead-letters": _("Say how dead letters are read"),
     "masking-add": _("Hide more values"),
     "masking-delete": _("Hide values no longer"),
+    "export-failures": _("Export failures"),
+    "deploy-add": _("Add a deploy"),
+    "class-rule-add": _("Add a rule for classes"),
+    "class-rule-move": _("Move a rule for classes"),
+    "class-rule-delete": _("Delete a rule for classes"),
+    "class-rule-try": _("Try a rule for classes"),
+    "class-rules-reclassify": _("Decide all classes anew"),
+    "failure-class": _("Set the class of a group"),
 }
 
 # What an action was given, by the names of its parameters. One that ends in `_ms` is a moment or a length of time.
@@ -89,6 +94,12 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "duration_ms": _("In"),
     "keep": _("Events to keep"),
     "format": _("Format"),
+    "error_class": _("Class of the error"),
+    "error_code": _("Code of the error"),
+    "message": _("Message"),
+    "job_name": _("Job name"),
+    "class": _("Class"),
+    "group": _("Group"),
 }
 MOMENTS = ("run_at_ms", "before_ms", "until_ms")
 
@@ -293,34 +304,17 @@ def _record(entry: AuditEntry) -> dict[str, object]:
 
 def as_json_lines(entries: Iterable[AuditEntry]) -> Iterator[str]:
     """One JSON object a line; where it was cut, a last one says so."""
-    for number, entry in enumerate(entries):
-        if number == MOST_EXPORTED:
-            yield json.dumps({"cut": True, "note": _cut_note()}, ensure_ascii=False) + "\n"
-            return
-        yield json.dumps(_record(entry) | {"exceptions": entry.exceptions}, ensure_ascii=False) + "\n"
+    records = (_record(entry) | {"exceptions": entry.exceptions} for entry in entries)
+    return export.as_json_lines(records, MOST_EXPORTED, _cut_note)
 
 
 def as_csv(entries: Iterable[AuditEntry]) -> Iterator[str]:
     """One row an entry below a head; no cell can run as a formula. Where it was cut, a last row says so."""
-    yield _csv_row(COLUMNS)
-    for number, entry in enumerate(entries):
-        if number == MOST_EXPORTED:
-            yield _csv_row((_cut_note(),))
-            return
-        yield _csv_row([_cell(value) for value in _record(entry).values()])
+    return export.as_csv(COLUMNS, map(_record, entries), MOST_EXPORTED, _cut_note)
 
 
-def broken_csv() -> str:
+def broken_note() -> str:
     """The last row of a file whose other entries could not be read."""
-    return _csv_row((_broken_note(),))
-
-
-def broken_json_lines() -> str:
-    """The same as a JSON object."""
-    return json.dumps({"cut": True, "note": _broken_note()}, ensure_ascii=False) + "\n"
-
-
-def _broken_note() -> str:
     return gettext("Cut here: the other entries could not be read. Export them again.")
 
 
@@ -328,15 +322,3 @@ def _cut_note() -> str:
     return gettext("Cut here: a file holds the newest %(most)d entries. Narrow the filter for older ones.") % {
         "most": MOST_EXPORTED
     }
-
-
-def _csv_row(cells: Iterable[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerow([f"'{cell}" if cell.startswith(FORMULA) else cell for cell in cells])
-    return out.getvalue()
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
