@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 MINUTE_MS = 60_000
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 # The fields of `FailureStrand`, in order, with their lengths in ms.
 WINDOWS = {"h1": HOUR_MS, "h3": 3 * HOUR_MS, "h24": DAY_MS, "d3": 3 * DAY_MS, "d7": 7 * DAY_MS}
+DAYS = range(1, 8)  # before, which say what is usual
 BY_HOUR = ("d3", "d7")  # minutes are not kept for so long: these begin with a whole hour
 
 
@@ -17,3 +20,56 @@ def since(window: str, windows_ms: int) -> int:
     """
     begins = windows_ms - WINDOWS[window]
     return begins // HOUR_MS * HOUR_MS if window in BY_HOUR else begins
+
+
+def until_now(now_ms: int) -> int:
+    """The whole minute up to which windows are counted at this time."""
+    return now_ms // MINUTE_MS * MINUTE_MS
+
+
+def leaving(before_ms: int, windows_ms: int) -> dict[str, tuple[int, int]]:
+    """From when until when failures leave each window, as it is counted at `windows_ms` after `before_ms`."""
+    return {name: (since(name, before_ms), since(name, windows_ms)) for name in WINDOWS}
+
+
+def hours(begin_ms: int, end_ms: int) -> range:
+    """The hours that this time touches."""
+    return range(begin_ms // HOUR_MS, -(-end_ms // HOUR_MS))
+
+
+def within(hour: int, count: int, minutes: Sequence[int] | None, begin_ms: int, end_ms: int) -> int:
+    """How many of the failures of an hour fall into this time, whose ends are whole minutes.
+
+    In proportion, where the minutes of an hour that is only partly meant are forgotten.
+    """
+    first = min(60, max(0, begin_ms // MINUTE_MS - hour * 60))
+    last = min(60, max(0, end_ms // MINUTE_MS - hour * 60))
+    if (first, last) == (0, 60):
+        return count
+    if minutes is None:
+        return count * max(0, last - first) // 60
+    return sum(minutes[first:last])
+
+
+def usual(counts: Mapping[int, int], windows_ms: int, known_ms: int) -> float | None:
+    """How many fail in this hour of the day, on the mean of the days before, seven at most; None: not known yet.
+
+    `counts` by hour; failures are known since `known_ms`. The hour that ends now touches two hours of each day, and
+    takes of each in proportion.
+    """
+    begins = [windows_ms - HOUR_MS - day * DAY_MS for day in DAYS]
+    known = [begin for begin in begins if begin >= known_ms]
+    if not known:
+        return None
+    return round(sum(_share(counts, begin) for begin in known) / len(known), 2)
+
+
+def usual_hours(windows_ms: int) -> list[int]:
+    """The hours that `usual` asks about."""
+    begins = [windows_ms - HOUR_MS - day * DAY_MS for day in DAYS]
+    return [hour for begin in begins for hour in (begin // HOUR_MS, begin // HOUR_MS + 1)]
+
+
+def _share(counts: Mapping[int, int], begin_ms: int) -> float:
+    hour, into = divmod(begin_ms, HOUR_MS)
+    return counts.get(hour, 0) * (HOUR_MS - into) / HOUR_MS + counts.get(hour + 1, 0) * into / HOUR_MS

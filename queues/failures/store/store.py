@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
+from queues.failures import windows
+from queues.failures.store import adding, aging, leaving, lives, minutes, posting
+from queues.failures.store.ids import kept
+from queues.failures.store.places import Place, Places
+from queues.failures.store.samples import Samples
+from queues.failures.store.strands import Strands
+from queues.failures.store.tally import Tally, groups_of, write
+from queues.failures.store.term import Term
 from queues.failures.store.types import Written
-from queues.failures.types import Found, FoundLetter
+from queues.failures.types import Found, FoundLetter, Life
+from queues.models import FailureGroup, IndexedQueue, Indexing
 from queues.quantities import now_ms
 from queues.types import QueueRef
 
@@ -23,19 +33,28 @@ class Store:
     def __init__(self, source: str, epoch: int, clock: Callable[[], int] = now_ms) -> None:
         self.source = source
         self.epoch = epoch
+        self._clock = clock
+        self._places = Places(source)
+        self._strands = Strands(source)
+        self._samples = Samples()
+        self._term = Term(source, epoch, self._strands.begin, self._forget)
 
     def begin(self) -> bool:
         """Take the term: from now on no earlier one may write. False where a later one has begun already.
 
         Also counts all windows anew (some 0.3 s for a million of hours).
         """
-        raise NotImplementedError
+        if not self._term.begin():
+            return False
+        with self.writing():
+            self._move(anew=True)
+        return True
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction for all that is written inside. Keep it under 100 ms: SQLite has one writer."""
-        raise NotImplementedError
-        yield
+        with self._term.writing():
+            yield
 
     def add(self, queue: QueueRef, found: Sequence[Found]) -> Written:
         """Keep failures of a queue, at most 1,000, as they stand in its failed set (or were told by events).
@@ -43,26 +62,36 @@ class Store:
         Known ones change nothing, but that they are in the set again if they were gone. The other failures of a job
         that is in the set now are not there any more. One that takes over what only a letter told is not new.
         """
-        raise NotImplementedError
+        with self.writing():
+            place, tally, plans = self._places.of(queue), Tally(), []
+            for some in adding.rounds(found):
+                plans.append(adding.plan(place.pk, some))
+                adding.carry_out(plans[-1], self._term.source_pk, place, self._strands, tally)
+            new = [each for plan in plans for each, _job in plan.new]
+            return self._counted(tally, len(new), self._wanted(place, new))
 
     def sample(self, queue: QueueRef, job: bytes, found: Found, data: bytes | None, size: int | None = None) -> None:
         """Keep one failure in full, masked and cut, of those that were `wanted`. `data` None: it is gone.
 
         `size`: the true size of the data in bytes, where `data` is its beginning.
         """
-        raise NotImplementedError
+        with self.writing():
+            self._samples.keep(self._places.of(queue), found, data, size)
 
     def gone(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
         """These jobs, at most 1,000, are in the failed set no longer. Counts stay."""
-        raise NotImplementedError
+        tally = Tally()
+        with self.writing():
+            leaving.jobs(self._places.of(queue).pk, [kept(job) for job in jobs], tally)
+            return self._counted(tally)
 
     def gone_before(self, queue: QueueRef, score_ms: int) -> Written:
         """No job with a lower score is in the failed set any more. In transactions of 5,000 rows."""
-        raise NotImplementedError
+        return self._below(queue, score_ms)
 
     def gone_all(self, queue: QueueRef) -> Written:
         """The failed set is empty. In transactions of 5,000 rows."""
-        raise NotImplementedError
+        return self._below(queue, None)
 
     def letters(self, queue: QueueRef, letters: Sequence[FoundLetter]) -> Written:
         """Keep letters of a dead-letter queue, at most 1,000, each with the failure it tells of.
@@ -70,42 +99,99 @@ class Store:
         That is the failure of `origin` and `found.job` that fits in time (60 s; one without a time: the newest before
         the letter), else a failure is made of the letter. One that is known changes nothing.
         """
-        raise NotImplementedError
+        with self.writing():
+            place = self._places.of(queue)
+            tally = posting.post(place, letters, self._places, self._term.source_pk, self._strands)
+            return self._counted(tally, sum(map(len, tally.came.values())))
 
     def letters_gone(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
         """These letters, at most 1,000, are in their queue no longer."""
-        raise NotImplementedError
+        tally = Tally()
+        with self.writing():
+            posting.withdraw(self._places.of(queue), [kept(job) for job in jobs], tally)
+            return self._counted(tally)
 
     def known(self, queue: QueueRef, low: int | None = None, high: int | None = None) -> Mapping[bytes, int]:
         """Jobs that are in the failed set as far as is known, with their scores from `low` to `high`, both included.
 
         An id that is too long to be kept stands here as `ids.known_as` gives it: compare by that.
         """
-        raise NotImplementedError
+        return leaving.known(self._places.of(queue).pk, low, high)
 
     def count(self, queue: QueueRef) -> int:
         """How many jobs are in the failed set as far as is known."""
-        raise NotImplementedError
+        return leaving.count(self._places.of(queue).pk)
 
     def letters_known(self, queue: QueueRef) -> Mapping[bytes, int]:
         """Letters of a queue with the time they were posted, ids as in `known`."""
-        raise NotImplementedError
+        return leaving.letters_known(self._places.of(queue).pk)
 
     def progress(self, queue: QueueRef, **fields: object) -> None:
         """Write fields of the queue's `IndexedQueue`; its row is made where there is none."""
-        raise NotImplementedError
+        with self.writing():
+            IndexedQueue.objects.update_or_create(queue_id=self._places.of(queue).pk, defaults=fields)
 
     def stand(self, **fields: object) -> None:
         """Write fields of `Indexing`. Every writing is a sign of life besides."""
-        raise NotImplementedError
+        with self.writing():
+            if fields:
+                Indexing.objects.filter(source_id=self._term.source_pk).update(**fields)
 
     def count_windows(self) -> Written:
         """Once a minute: let what has become too old leave the windows; groups that were ignored until now open.
 
         Nothing before the next whole minute. Costs in proportion to the strands that failed in the hours that end.
         """
-        raise NotImplementedError
+        with self.writing():
+            return self._move()
 
     def opened(self) -> int:
         """How many groups of this source are open or regressed."""
-        raise NotImplementedError
+        unsolved = (Life.OPEN.value, Life.REGRESSED.value)
+        return FailureGroup.objects.filter(source__name=self.source, life__in=unsolved, merged_into=None).count()
+
+    def _below(self, queue: QueueRef, score_ms: int | None) -> Written:
+        groups: frozenset[str] = frozenset()
+        more = True
+        while more:
+            tally = Tally()
+            with self.writing():
+                more = leaving.below(self._places.of(queue).pk, score_ms, tally)
+                groups |= self._counted(tally).groups
+        return Written(groups=groups)
+
+    def _counted(self, tally: Tally, new: int = 0, wanted: Sequence[tuple[bytes, int]] = ()) -> Written:
+        """Write the tally, and how groups go on after it."""
+        moved = write(tally, self._term.windows_ms)
+        slugs, fresh = lives.seen(moved, self._now())
+        if tally.went:
+            self._strands.doubt(aging.tidy(tally.went))
+        made, self._strands.fresh = self._strands.fresh, set()
+        return Written(new, frozenset(slugs), frozenset(fresh | made), wanted)
+
+    def _wanted(self, place: Place, new: Sequence[Found]) -> Sequence[tuple[bytes, int]]:
+        by_strand: dict[int, list[Found]] = {}
+        for each, strand in zip(new, self._strands.of(self._term.source_pk, place, new), strict=True):
+            by_strand.setdefault(strand, []).append(each)
+        return self._samples.wanted(by_strand)
+
+    def _move(self, *, anew: bool = False) -> Written:
+        before, now = self._term.windows_ms, windows.until_now(self._clock())
+        if now <= before and not anew:
+            return Written()
+        source = self._term.source_pk
+        changed = minutes.move(source, 0 if anew else before, now)
+        Indexing.objects.filter(source_id=source).update(windows_ms=now)
+        self._term.windows_ms = now
+        opened = lives.open_again(source, self._now())
+        slugs = lives.slugs(set(groups_of(changed).values()))
+        return Written(groups=frozenset(slugs | opened), fresh=frozenset())
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock() / 1000, UTC)
+
+    def _forget(self) -> None:
+        """A transaction came to nothing, and with it what was remembered of it."""
+        self._places.forget()
+        self._strands.forget()
+        self._samples.forget()

@@ -1,0 +1,123 @@
+"""A few failures of each signature in full, masked and cut: the first, and at most one an hour of the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from queues import masking
+from queues.failures.store import rows, signing
+from queues.failures.store.ids import kept
+from queues.failures.store.places import Place
+from queues.failures.types import Found
+from queues.failures.windows import HOUR_MS
+from queues.models import Failure, FailureSample, FailureStrand
+from queues.payload import plain_text, show
+from queues.types import Body
+
+MOST = 5  # of one signature
+REASON, STACK, PAYLOAD = 2_000, 8_000, 8_000  # characters
+REMEMBERED = 20_000  # signatures
+
+
+class Samples:
+    """Those of one source: what there is, remembered until `forget`."""
+
+    def __init__(self) -> None:
+        self._times: dict[int, list[int]] = {}  # of the samples of a signature, oldest first
+        self._signature: dict[int, int] = {}  # of a strand
+
+    def forget(self) -> None:
+        self._times.clear()
+        self._signature.clear()
+
+    def wanted(self, new: Mapping[int, Iterable[Found]]) -> list[tuple[bytes, int]]:
+        """Which of these new failures, by strand, a sample is wanted of: at most one of each signature."""
+        self._learn(new)
+        chosen: dict[int, Found] = {}
+        for strand, found in new.items():
+            signature = self._signature.get(strand)
+            if signature is None or signature in chosen:
+                continue
+            each = max(found, key=lambda each: each.at_ms)
+            if self._wants(signature, each.at_ms):
+                chosen[signature] = each
+        return [(each.job, each.score_ms) for each in chosen.values()]
+
+    def keep(self, place: Place, found: Found, data: bytes | None, size: int | None) -> None:
+        """Write a sample; one that is too many pushes out the second oldest. Nothing where it is no longer wanted."""
+        signature = self._of(place, found)
+        if signature is None:
+            return
+        self._times.pop(signature, None)  # another may have been kept or moved since
+        self._read([signature])
+        if not self._wants(signature, found.at_ms):
+            return
+        made = _sample(signature, place, found, _payload(place, data, size))
+        made.save(force_insert=True)
+        kept_ones = list(FailureSample.objects.filter(signature_id=signature).order_by("at_ms", "pk"))
+        over = kept_ones[1 : 1 + max(0, len(kept_ones) - MOST)]
+        FailureSample.objects.filter(pk__in=[each.pk for each in over]).delete()
+        self._times[signature] = [each.at_ms for each in kept_ones if each not in over]
+
+    def _wants(self, signature: int, at_ms: int) -> bool:
+        times = self._times.get(signature, [])
+        if len(times) >= MOST:
+            return at_ms >= times[-1] + HOUR_MS
+        return all(abs(at_ms - time) >= HOUR_MS for time in times)
+
+    def _learn(self, strands: Iterable[int]) -> None:
+        """Read which samples there are of signatures that were not asked about before."""
+        if len(self._signature) > REMEMBERED:
+            self.forget()
+        unknown = [strand for strand in strands if strand not in self._signature]
+        for part in rows.parts(unknown):
+            found = FailureStrand.objects.filter(pk__in=part).values_list("pk", "signature_id")
+            self._signature.update(found)
+        self._read({self._signature[strand] for strand in strands if strand in self._signature} - self._times.keys())
+
+    def _read(self, signatures: Iterable[int]) -> None:
+        wanted = sorted(signatures)
+        self._times.update((signature, []) for signature in wanted)
+        for part in rows.parts(wanted):
+            found = FailureSample.objects.filter(signature_id__in=part).order_by("at_ms")
+            for signature, at in found.values_list("signature_id", "at_ms"):
+                self._times[signature].append(at)
+
+    @staticmethod
+    def _of(place: Place, found: Found) -> int | None:
+        ours = Failure.objects.filter(queue_id=place.pk, job=kept(found.job), score_ms=found.score_ms)
+        return ours.values_list("strand__signature_id", flat=True).first()
+
+
+def _payload(place: Place, data: bytes | None, size: int | None) -> tuple[str, int | None]:
+    """Data laid out and masked, and its true size."""
+    if data is None:
+        return "", None
+    true = max(len(data), size or 0)
+    with masking.within(place.ref):
+        return show(Body(data, true)).text[:PAYLOAD], true
+
+
+def _sample(signature: int, place: Place, found: Found, payload: tuple[str, int | None]) -> FailureSample:
+    thrown = found.thrown
+    reason, stack = (thrown.reason or "").encode(errors="replace"), thrown.stack.encode(errors="replace")
+    told = {"reason": thrown.reason_size or len(reason), "stack": len(stack)}
+    text, size = payload
+    if size is not None:
+        told["payload"] = size
+    with masking.within(place.ref):
+        return FailureSample(
+            signature_id=signature,
+            queue_id=place.pk,
+            job=kept(found.job),
+            name=signing.name_of(thrown.name),
+            at_ms=found.at_ms,
+            reason=_text(reason, told["reason"], REASON),
+            stack=_text(stack, len(stack), STACK),
+            payload=text,
+            sizes=told,
+        )
+
+
+def _text(raw: bytes, size: int, limit: int) -> str:
+    return plain_text(Body(raw, size)).value[:limit]
