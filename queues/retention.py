@@ -1,5 +1,5 @@
-"""How long what is kept stays: events for seven days (of one queue 10,000 at most: `follow.store`), what was done for
-as long as the settings say, copies of removed jobs until they expire.
+"""How long what is kept stays: events for seven days (of one queue 10,000 at most: `follow.store`), what was done, and
+failures whose jobs are gone, for as long as the settings say, copies of removed jobs until they expire.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from queues import undo
 from queues.audit.types import Status
+from queues.failures.store import aging
 from queues.history import MINUTE_MS
 from queues.models import AuditEntry, Notable
 from queues.passing import in_passing
@@ -56,6 +57,29 @@ def forget_old_entries() -> int:
             AuditEntry.objects.filter(pk__in=found).delete()
             deleted += len(found)
     return deleted
+
+
+def forget_old_failures() -> int:
+    """Delete failures that are too old and whose jobs are gone, hours and idle groups, in the same manner."""
+    until = time.monotonic() + LONGEST_S
+    deleted = 0
+    with in_passing():
+        deleted = aging.forget_old(settings.MIRANTE_FAILURES_DAYS, now_ms(), until)
+        _minutes.forget(until)
+    return deleted
+
+
+class _Minutes:
+    """Up to which hour this process has forgotten minutes: the first time all are looked at, then only newer ones."""
+
+    def __init__(self) -> None:
+        self._done: int | None = None
+
+    def forget(self, until: float) -> None:
+        self._done = aging.forget_minutes(now_ms(), until, self._done)
+
+
+_minutes = _Minutes()
 
 
 def _old_entries() -> Sequence[int]:

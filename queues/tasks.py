@@ -65,9 +65,10 @@ def scan_source(name: str) -> None:
 
 @shared_task(ignore_result=True, expires=FORGET_EVERY_S)
 def forget_old_events() -> None:
-    """Delete kept events that are too old, and which jobs ended actions were about."""
+    """Delete kept events and failures that are too old, and which jobs ended actions were about."""
     retention.forget_old_events()
     retention.forget_old_entries()
+    retention.forget_old_failures()
     pruning.forget_old_batches()
 
 

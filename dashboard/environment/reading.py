@@ -62,6 +62,7 @@ class Environment:
     undo_hours: int
     undo_mb: int
     audit_days: int
+    failures_days: int
     dead_letters: tuple[str, ...]
     email: Email | None
     from_email: str
@@ -109,6 +110,7 @@ def read(env: Mapping[str, str], *, base_dir: Path) -> Environment:
         undo_hours=values.parsed("MIRANTE_UNDO_HOURS", whole_number(0, 24 * 365), 24),
         undo_mb=values.parsed("MIRANTE_UNDO_MB", whole_number(1, 10**6), 256),
         audit_days=values.parsed("MIRANTE_AUDIT_DAYS", whole_number(0, 36_500), 365),
+        failures_days=values.parsed("MIRANTE_FAILURES_DAYS", whole_number(1, 36_500), 30),
         dead_letters=values.parsed("MIRANTE_DEAD_LETTERS", endings, _NONE),
         email=values.parsed("EMAIL_URL", email, None),
         from_email=values.parsed("DEFAULT_FROM_EMAIL", _address, "mirante@localhost"),

@@ -47,6 +47,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("MIRANTE_UNDO_MB"),
     Variable("MIRANTE_AUDIT_DAYS"),
     # Failures.
+    Variable("MIRANTE_FAILURES_DAYS"),
     Variable("MIRANTE_DEAD_LETTERS"),
     # Mail, logs and the rest.
     Variable("EMAIL_URL", secret=True),

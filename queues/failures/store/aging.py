@@ -44,7 +44,7 @@ def forget_old(days: int, now_ms: int, until: float) -> int:
     return deleted + _groups(before, until)
 
 
-def forget_minutes(now_ms: int, until: float, first_hour: int | None = None) -> int:
+def forget_minutes(now_ms: int, until: float, first_hour: int | None = None) -> int | None:
     """Forget minutes that no window needs any more, of hours from `first_hour` on; up to which hour that is done."""
     end = now_ms // HOUR_MS - KEPT_HOURS - 1
     kept = FailureHour.objects.filter(hour__lt=end, minutes__isnull=False)
@@ -55,7 +55,7 @@ def forget_minutes(now_ms: int, until: float, first_hour: int | None = None) -> 
         FailureHour.objects.filter(pk__in=found).update(minutes=None)
         if len(found) < BATCH:
             return end
-    return first_hour or 0
+    return first_hour
 
 
 def untouched() -> QuerySet[FailureGroup]:
