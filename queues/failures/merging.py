@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from queues import audit
 from queues.audit.types import Asked
 from queues.errors import BadInput, NotFound, WrongState
+from queues.failures.beside import beside_the_index
 from queues.failures.splitting import digest_of, value_of
 from queues.failures.store.making import free_slugs
 from queues.failures.store.signing import child_title
-from queues.failures.store.term import beside_the_index
 from queues.failures.types import Life, SplitBy
 from queues.models import AuditEntry, FailureGroup, FailureNote, FailureSample, FailureSignature, FailureStrand
 

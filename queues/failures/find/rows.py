@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from queues.failures.types import Kind, Life
-from queues.quantities import DAY, HOUR
+from queues.failures.windows import since as begin_of
+from queues.quantities import DAY
 from queues.types import QueueRef
 
 # The windows, and how many hours each reaches back.
@@ -111,4 +112,4 @@ class Row:
     @property
     def since(self) -> Mapping[str, int]:
         """Where each window begins, in ms: what its cell links to."""
-        return {name: self.windows_ms - hours * HOUR for name, hours in WINDOWS.items()}
+        return {name: begin_of(name, self.windows_ms) for name in WINDOWS}

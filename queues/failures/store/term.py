@@ -56,16 +56,3 @@ class Term:
         if not ours.filter(epoch=self.epoch).update(beats=F("beats") + 1, beat_at=timezone.now()):
             raise Lost(self.source)
         self.source_pk, self.windows_ms = ours.values_list("source_id", "windows_ms")[0]
-
-
-@contextmanager
-def beside_the_index(source_pk: int) -> Iterator[None]:
-    """A transaction of somebody else (a person who merges, a change of rules) that the index waits for.
-
-    Whoever moves signatures or strands, or changes their counts, does it inside: else what the index adds just then
-    is added to where it was before. Keep it under 100 ms.
-    """
-    with transaction.atomic():
-        # Locks the row that every writing of the index begins with; SQLite locks all anyway.
-        Indexing.objects.filter(source_id=source_pk).update(beats=F("beats") + 1)
-        yield
