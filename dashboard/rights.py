@@ -14,7 +14,7 @@ from dashboard.access import RIGHTS, Right, Role
 LATER = frozenset(
     {
         *(Right.REPLAY, Right.RUN_SCHEDULE, Right.SCHEDULES, Right.FAILURES, Right.ALERTS_ACKNOWLEDGE),
-        *(Right.ALERT_RULES, Right.CHANNELS, Right.CLASSES, Right.SETTINGS),
+        *(Right.ALERT_RULES, Right.CHANNELS, Right.SETTINGS),
     }
 )
 
@@ -57,7 +57,10 @@ GROUPS: Sequence[tuple[Promise, Sequence[tuple[Right, Promise]]]] = (
     ),
     (
         _("Failures"),
-        ((Right.MAPPINGS, _("say which queues hold dead letters, and how these are read")),),
+        (
+            (Right.CLASSES, _("keep rules for the classes of failures, and set the class of a group by hand")),
+            (Right.MAPPINGS, _("say which queues hold dead letters, and how these are read")),
+        ),
     ),
     (
         _("Secrets"),

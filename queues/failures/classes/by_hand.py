@@ -23,12 +23,11 @@ def set_by_hand(asked: Asked, group: FailureGroup, kind: Kind | None) -> AuditEn
             asked.by,
             "failure-class",
             source=group.source.name,
-            parameters={"group": group.slug, "class": kind.value if kind else "by the rules"},
+            parameters={"class": kind.value if kind else "by the rules"},
             reason=asked.reason,
             note=group.title[:200],
+            group=group,
         )
-        entry.group = group
-        entry.save(update_fields=["group"])
     group.kind_set = kind.value if kind else ""
     group.kind_by = asked.by.name[:150] if kind else ""
     return entry

@@ -64,7 +64,7 @@ RULES: Sequence[BuiltIn] = (
             *("nameerror", "zerodivisionerror", "unicode*error"),
             *("nullpointerexception", "indexoutofbounds*", "classcastexception"),
             *("numberformatexception", "nomethoderror"),
-            *("typeerror", "syntaxerror", "referenceerror", "rangeerror", "urierror", "evalerror", "internalerror"),
+            *("typeerror", "syntaxerror", "referenceerror", "rangeerror", "urierror", "evalerror"),
             *("*notimplemented*", "invalidstateerror", "dataerror", "datacloneerror", "notsupportederror"),
             *("invariant*",),
         ),

@@ -57,7 +57,7 @@ RULES: Sequence[BuiltIn] = (
             *("not a number",),
             *("out of range", "already", "disabled", "deleted", "not enabled", "not configured", "bad ", "incorrect"),
             *("no longer", "does not match", "don't match", "not match", "not registered", "wrong", "empty"),
-            *("insufficient", "too big", "too small", "not a ", "not an ", "inactive", "suspended", "no handler"),
+            *("insufficient", "too big", "too small", "not a ", "not an ", "inactive", "suspended"),
         ),
     ),
 )

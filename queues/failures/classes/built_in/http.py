@@ -16,9 +16,9 @@ RULES: Sequence[BuiltIn] = (
         _("the other side could not answer just then"),
         _("A retry can help once the other side answers again."),
         codes=(
-            *("408", "425", "429", "500", "501", "502", "503", "504", "505", "506", "507", "508", "509", "511"),
+            *("408", "425", "500", "501", "502", "503", "504", "505", "506", "507", "508", "509", "511"),
             *("520",),
-            *("522", "523", "524", "525", "526", "527", "529", "530", "598", "599", "err_bad_response", "420"),
+            *("522", "523", "524", "525", "526", "527", "530", "598", "599", "err_bad_response", "420"),
         ),
     ),
     BuiltIn(
@@ -28,20 +28,20 @@ RULES: Sequence[BuiltIn] = (
         _("credentials are wrong or expired, or they lack a right"),
         _("A retry fails the same way until the credentials or rights are put right; then retry all of them."),
         codes=(
-            *("401", "403", "407", "511", "28p01", "28000", "1045", "1698", "er_access_denied*", "p1000", "eauth"),
+            *("401", "403", "407", "28p01", "28000", "1045", "1698", "er_access_denied*", "p1000", "eauth"),
             *("noauth", "wrongpass", "noperm", "18", "8000", "eneedauth", "e401", "er_dbaccess_denied_error"),
         ),
         classes=(
             *("unauthorized*", "forbidden*", "authenticationerror", "authorizationerror", "*autherror"),
             *("jsonwebtoken*",),
-            *("tokenexpirederror", "permissiondenied*", "accessdenied*", "sequelizeaccessdeniederror"),
+            *("tokenexpirederror", "permissiondenied*", "sequelizeaccessdeniederror"),
             *("invalidtoken*",),
             *("invalidcredentials*", "permissionerror", "notbeforeerror", "*permissiondenied*", "*unauthenticated*"),
         ),
         messages=(
             *("unauthorized", "unauthorised", "unauthenticated", "forbidden", "not authorized", "not authorised"),
             *("authentication failed", "authentication required", "password authentication", "permission denied"),
-            *("access denied", "invalid api key", "invalid credentials", "bad credentials", "invalid token"),
+            *("invalid api key", "invalid credentials", "bad credentials", "invalid token"),
             *("incorrect api key", "invalid access token", "invalid signature", "jwt expired", "jwt malformed"),
             *("token expired", "token has expired", "token is expired", "token revoked", "wrongpass", "noauth"),
             *("noperm",),
@@ -65,7 +65,7 @@ RULES: Sequence[BuiltIn] = (
         codes=(
             *("400", "402", "405", "406", "409", "411", "412", "413", "414", "415", "416", "417", "418", "422"),
             *("423",),
-            *("424", "426", "428", "431", "451", "err_bad_request", "301", "302", "307", "308"),
+            *("424", "426", "428", "431", "err_bad_request", "301", "302", "307", "308"),
         ),
         classes=(
             *("badrequest*", "unprocessable*", "conflicterror", "conflictexception", "payloadtoolarge*"),

@@ -48,7 +48,7 @@ RULES: Sequence[BuiltIn] = (
         _("A retry can help once the other side answers in time again. It may have done its work all the same."),
         codes=(
             *("etimedout", "esockettimedout", "econnaborted", "und_err_connect_timeout", "und_err_headers_timeout"),
-            *("und_err_body_timeout", "err_timed_out", "err_socket_connection_timeout", "timeout", "etimeout", "23"),
+            *("und_err_body_timeout", "err_timed_out", "err_socket_connection_timeout", "timeout", "23"),
             *("err_http_request_timeout", "err_script_execution_timeout", "abort_err", "err_canceled"),
             *("und_err_aborted",),
             *("ecanceled",),
