@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-NAMES = ("counts", "overview", "lists", "jobs", "commands", "discovery", "processes", "live", "operate")
-OWN_SERVERS = {"processes", "live", "operate"}  # what does not use the server that all others share
+NAMES = ("counts", "overview", "lists", "jobs", "commands", "discovery", "processes", "live", "operate", "failures")
+OWN_SERVERS = {"processes", "live", "operate", "failures"}  # what does not use the server that all others share
 
 
 def main() -> int:

@@ -64,6 +64,11 @@ def test_the_bench_of_acting_runs_on_few_jobs() -> None:
     assert re.search(r"jobs that kept their priority, against Bull Board +\| +10 \|", printed), printed
 
 
+def test_the_bench_of_failures_prints_scores_of_both_parts_of_the_corpus() -> None:
+    printed = bench("failures")
+    assert printed.count("F1 of both") == 2
+
+
 def test_the_generator_writes_each_event_that_it_counts(valkey: redis.Redis, valkey_server: Server) -> None:
     names = ["one", "two"]
     with load.generator(Plan(valkey_server.port, 0, names, rate=200, still=["two"])) as writing:
