@@ -16,6 +16,7 @@ from queues.backends.bullmq.replies import Command, Reply, array, blob, integer,
 from queues.backends.bullmq.scripts import script
 from queues.failed import DATA_CAP, NAME_CAP, REASON_CAP, STACK_CAP, FailedJob
 from queues.quantities import LARGEST, LAST_MS
+from queues.text import decoded
 from queues.types import QueueRef
 
 BATCH = 100  # jobs a script
@@ -105,23 +106,22 @@ def score_ms(score: bytes) -> int:
 
 def stack(piece: bytes) -> bytes:
     """A string of JSON without its quotes, which may be cut anywhere: what it says. Empty where it is none."""
-    text = piece.decode("utf-8", "replace")
-    if len(piece) < STACK_CAP:
-        return _unescaped(text) or b""
-    for dropped in range(_ESCAPE):
-        found = _unescaped(text[: len(text) - dropped])
-        if found is not None:
-            return found
+    cut = len(piece) >= STACK_CAP
+    text, _odd = decoded(piece, cut=cut)
+    for dropped in range(_ESCAPE if cut else 1):
+        value = _unescaped(text[: len(text) - dropped])
+        if value is not None:
+            half = cut and "\ud800" <= value[-1:] <= "\udbff"  # of a character that takes two escapes
+            return (value[:-1] if half else value).encode("utf-8", "surrogatepass")
     return b""
 
 
-def _unescaped(text: str) -> bytes | None:
+def _unescaped(text: str) -> str | None:
     try:
         value, end = scanstring(f'{text}"', 0, False)  # False: control characters may stand in it
     except ValueError:
         return None
-    told: bytes = value.encode("utf-8", "surrogatepass")
-    return told if end == len(text) + 1 else None
+    return cast(str, value) if end == len(text) + 1 else None
 
 
 def _command(queue: QueueRef, group: Sequence[bytes], *, ranked: bool) -> Command:
