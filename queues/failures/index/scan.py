@@ -6,15 +6,19 @@ from collections.abc import Callable, Sequence
 
 from queues import failed
 from queues.failed import FailedPage
+from queues.failures.index.ahead import Ahead
 from queues.failures.index.finding import found
 from queues.failures.index.term import Part, Term
 from queues.failures.index.tracks import Track
 from queues.quantities import now_ms
 
 
-def scan(term: Term, track: Track) -> None:
-    """The next page of one queue, to be written with the next flush."""
-    page = term.reader.failed_page(track.ref, cursor=track.low, newest_first=True, most=failed.PAGE)
+def scan(term: Term, track: Track, ahead: Ahead, after: Track) -> None:
+    """The next page of one queue, to be written with the next flush; that of the queue after it is begun."""
+    page = ahead.take(track) or _read(term, track, track.low)
+    cursor = page.cursor if after is track else after.low if after.scanning else None
+    if cursor is not None:
+        ahead.begin(after, cursor, lambda: _read(term, after, cursor))
     term.put(Part(track, found(page.jobs, now_ms()), progress=_progress(track, page), then=_noted(track, page)))
 
 
@@ -22,6 +26,10 @@ def turns(tracks: Sequence[Track]) -> list[Track]:
     """Those that are to be scanned: who had fewest pages first, of those the smallest: so most are soon known whole."""
     waiting = [track for track in tracks if track.begun and track.scanning and track.usable()]
     return sorted(waiting, key=lambda track: (track.turns, (track.expected or 0) - track.scanned))
+
+
+def _read(term: Term, track: Track, cursor: str) -> FailedPage:
+    return term.reader.failed_page(track.ref, cursor=cursor, newest_first=True, most=failed.PAGE)
 
 
 def _progress(track: Track, page: FailedPage) -> dict[str, object]:

@@ -6,12 +6,14 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 from django.db import Error, IntegrityError, close_old_connections
 
 from queues.errors import QueueError, Unreachable
 from queues.failures.desk import EVENTS, Desk
 from queues.failures.index import compare, fresh, letterbox, looking, samples, scan
+from queues.failures.index.ahead import Ahead
 from queues.failures.index.chores import Chores
 from queues.failures.index.parts import Reader
 from queues.failures.index.standing import Stand
@@ -55,6 +57,7 @@ class SourceIndexer:
         self._keys: dict[QueueRef, int] = {}
         self._walk: compare.Walk | None = None
         self._round: letterbox.Round | None = None
+        self._ahead = Ahead()
         self._allowance = compare.Allowance()
         self._stand = Stand(reader)
         self._chores = Chores()
@@ -91,6 +94,7 @@ class SourceIndexer:
     def forget(self) -> None:
         """The term has ended, or what is in memory may not be right: what is stored counts."""
         self._term = self._walk = self._round = None
+        self._ahead.drop()
         self.tracks.clear()
         self._touched.clear()
         self._buried.clear()
@@ -157,11 +161,13 @@ class SourceIndexer:
     def _look(self, term: Term) -> None:
         """All queues each ten seconds, those that moved at once, but twice a second at most."""
         if self._is_due("look", LOOK_S):
+            self._ahead.drop()
             looking.look(term, self.tracks.values(), count=True)
             self._due["touched"] = time.monotonic() + TOUCHED_S
             self._touched.clear()
         elif self._touched and self._is_due("touched", TOUCHED_S):
             touched = [self.tracks[ref] for ref in self._touched if ref in self.tracks]
+            self._ahead.drop()
             looking.look(term, touched, count=False)
             self._touched.clear()
         if self._is_due("letters", LETTERS_S):
@@ -186,6 +192,7 @@ class SourceIndexer:
         moved = [track for track in self.tracks.values() if track.usable() and track.begun and _moved(track)]
         for track in sorted(moved, key=lambda track: track.unread_ms or 0)[:most]:
             if track.left:
+                self._ahead.drop()
                 self._try(term, track, fresh.leave)
             if track.newer:
                 self._try(term, track, fresh.upward)
@@ -198,8 +205,8 @@ class SourceIndexer:
         """One page of each queue that was never read to its end, for a tenth of a second."""
         waiting = scan.turns(list(self.tracks.values()))
         until = time.monotonic() + ROUND_S / 5
-        for track in waiting:
-            self._try(term, track, scan.scan)
+        for track, after in zip(waiting, [*waiting[1:], *waiting[:1]], strict=True):
+            self._try(term, track, partial(scan.scan, ahead=self._ahead, after=after))
             if time.monotonic() >= until:
                 break
         term.flush()
@@ -302,6 +309,7 @@ class SourceIndexer:
 
     def _look_anew(self) -> None:
         """What comes and goes meanwhile is not seen."""
+        self._ahead.drop()
         for track in self.tracks.values():
             track.mark = None
         self.due_now("look", "letters")
