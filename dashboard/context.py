@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import HttpRequest
-from django.utils.functional import SimpleLazyObject
+from django.utils.functional import SimpleLazyObject, cached_property
 
 from dashboard.access import Role, role_of
 from dashboard.live.pulse import worst
 from queues import cost, followed, readings
+from queues.failures.find import open_groups
 from queues.live import Standing
 from queues.quantities import now_ms
 from queues.readings import SourceStatus
@@ -27,6 +28,7 @@ BELONGS = {
     "user": "users",
     "audit-entry": "audit",
     "removed": "audit",
+    **dict.fromkeys(("failure-group", "failure-jobs", "failures-merge", "class-rules", "letters"), "failures"),
 }
 
 
@@ -70,6 +72,11 @@ class Shell:
         """How the events of what the page is about are followed, by the worst of its sources. One query."""
         found = list(followed.standings(self.watched).values())
         return worst(found) if found else None
+
+    @cached_property
+    def open_groups(self) -> int | None:
+        """Groups of failures that wait for somebody; None where the index cannot tell. One query."""
+        return open_groups([source.name for source in self.sources])
 
     @property
     def commands_per_second(self) -> float | None:

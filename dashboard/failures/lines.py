@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, pgettext
@@ -64,7 +65,7 @@ class Line:
 
     @property
     def url(self) -> str:
-        return reverse("failures") + f"{self.row.slug}/"
+        return reverse("failure-group", args=[self.row.slug])
 
     @property
     def title(self) -> str:
@@ -173,8 +174,8 @@ def grown(found: Growth) -> str:
         return pgettext("failures", "rare")
     if found.times is None:
         return UNKNOWN
-    times = round(found.times) if found.times >= HUGE else round(found.times, 1)
-    return gettext("%(times)s×") % {"times": number(times)}
+    times = number(round(found.times)) if found.times >= HUGE else number_format(found.times, 1, use_l10n=True)
+    return gettext("%(times)s×") % {"times": times}
 
 
 def explained(found: Growth, usual: float | None) -> str:

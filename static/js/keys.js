@@ -3,8 +3,8 @@
 import { open } from "./dialog.js";
 import { ask, toggle } from "./select.js";
 
-const pages = { o: '.index a[href$="/"]', y: '.index a[href*="/system/"]', a: '.index a[href$="/audit/"]' };
-const rows = () => [...document.querySelectorAll("tr[data-queue], tr[data-job]")];
+const pages = { o: '.index a[href$="/"]', f: '.index a[href$="/failures/"]', y: '.index a[href*="/system/"]', a: '.index a[href$="/audit/"]' };
+const rows = () => [...document.querySelectorAll("tr[data-queue], tr[data-job], tr[data-group]")];
 let leader = 0;
 
 const move = (step) => {

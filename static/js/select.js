@@ -43,7 +43,8 @@ export const clear = () => { last = null; set(boxes(), false); };
 
 /** Pick the row in which the focus is, or no longer; says whether there was one. */
 export const toggle = () => {
-  const box = document.activeElement?.closest("tr[data-job]")?.querySelector("input[name=job]");
+  const row = document.activeElement?.closest("tr[data-job], tr[data-group]");
+  const box = row?.querySelector("input[name=job], input[name=group]");
   if (!box) return false;
   box.checked = !box.checked;
   last = box;

@@ -1,7 +1,7 @@
 """Reading the failure index for pages and exports. Nothing here asks a monitored server; all from the database."""
 
 from queues.failures.find.filters import Filters, Sorting, SortKey
-from queues.failures.find.groups import Listing, each, groups, names_of, queues_of
+from queues.failures.find.groups import Listing, any_groups, each, groups, names_of, queues_of
 from queues.failures.find.known import Known, known
 from queues.failures.find.opened import open_groups
 from queues.failures.find.rows import Growth, GrowthWord, Row, Windows
@@ -16,6 +16,7 @@ __all__ = [
     "SortKey",
     "Sorting",
     "Windows",
+    "any_groups",
     "each",
     "groups",
     "known",

@@ -94,6 +94,11 @@ def each(filters: Filters, sorting: Sorting | None = None) -> Iterator[Row]:
         yield from _rows(chosen[start : start + EXPORTED], left, standing)
 
 
+def any_groups(sources: Sequence[str]) -> bool:
+    """Whether there is any group at all."""
+    return FailureGroup.objects.filter(source__name__in=sources, merged_into=None).exists()
+
+
 def queues_of(sources: Sequence[str]) -> Sequence[QueueRef]:
     """The queues in which anything failed, by label, to filter by."""
     rows = Queue.objects.filter(source__name__in=sources, failure_strands__isnull=False).distinct()
@@ -160,7 +165,7 @@ class _Parts:
 
 def _row(sums: Sums, head: FailureGroup, parts: _Parts, standing: Known) -> Row:
     queues, names = parts.queues[sums.pk], parts.names[sums.pk]
-    upto = (standing.by_source or {}).get(head.source.name, standing.now_ms // 60_000 * 60_000)
+    upto = standing.windows.get(head.source.name, standing.now_ms // 60_000 * 60_000)
     return Row(
         slug=head.slug,
         title=head.title,

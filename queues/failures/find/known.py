@@ -1,14 +1,12 @@
-"""How far the index of some sources can be trusted: since when it knows, how far it has read, why it cannot."""
+"""How far the counts of some sources can be trusted: since when they are known, where failures may be missing."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-
-from django.db.models import Count, Q, Sum
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from queues.failures.find.rows import WINDOWS
+from queues.failures.standing import Index, Standing, standings
 from queues.models import IndexedQueue, Indexing
 from queues.quantities import HOUR, now_ms
 
@@ -19,28 +17,24 @@ LATE_MS = 3 * 60_000  # windows are counted each minute
 class Known:
     """What the index knows of all asked sources together. Moments are ms since 1970; None: not known.
 
-    `windows_ms` is the oldest moment up to which a source's windows are counted. `scanning` queues of `queues` are
-    still read for the first time, `scanned` of `expected` failures so far. `why` is what keeps the first source that
-    cannot be read from it, `unread` are all of those; `unindexed` are sources of which nothing was read yet.
-    `gaps` are stretches where failures may be missing.
+    `windows` are the moments up to which the windows of each source are counted, `gaps` are stretches in which
+    failures may be missing.
     """
 
     now_ms: int
-    since_ms: int | None = None
-    windows_ms: int | None = None
-    compared_ms: int | None = None
-    behind_ms: int = 0
-    queues: int = 0
-    scanning: int = 0
-    scanned: int = 0
-    expected: int | None = None
-    why: str = ""
-    unread: Sequence[str] = ()
-    unread_since: datetime | None = None
-    errors: int = 0
-    unindexed: Sequence[str] = ()
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    windows: Mapping[str, int] = field(default_factory=dict)
     gaps: Sequence[tuple[int, int]] = ()
-    by_source: Mapping[str, int] | None = None
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when all sources that are indexed have been."""
+        return max((each.since_ms for each in self.standings.values() if each.since_ms is not None), default=None)
+
+    @property
+    def windows_ms(self) -> int | None:
+        """The oldest moment up to which windows are counted."""
+        return min(self.windows.values(), default=None)
 
     @property
     def late(self) -> bool:
@@ -48,62 +42,83 @@ class Known:
         return self.windows_ms is not None and self.now_ms - self.windows_ms > LATE_MS
 
     @property
+    def compared_ms(self) -> int | None:
+        """When the last of the sources was compared with its server; None as soon as one never was."""
+        found = [each.compared_ms for each in self.standings.values()]
+        known = [each for each in found if each is not None]
+        return min(known) if known and len(known) == len(found) else None
+
+    @property
+    def behind_ms(self) -> int:
+        return max((each.behind_ms for each in self.of(Index.BEHIND).values()), default=0)
+
+    @property
+    def scanning(self) -> int:
+        """Queues that are still read for the first time."""
+        return sum(each.scanning for each in self.standings.values())
+
+    @property
+    def scanned(self) -> int:
+        """Failed jobs that were read, of `expected`."""
+        return sum(each.scanned for each in self.standings.values())
+
+    @property
+    def expected(self) -> int:
+        return sum(each.expected for each in self.standings.values())
+
+    @property
+    def refused(self) -> int:
+        """Queues that cannot be read, though their server can."""
+        return sum(each.refused for each in self.standings.values())
+
+    @property
+    def blind(self) -> Mapping[str, Standing]:
+        """The sources that cannot be read."""
+        return self.of(Index.BLIND)
+
+    @property
+    def silent(self) -> Mapping[str, Standing]:
+        """The sources that nobody indexes now, though somebody did."""
+        return self.of(Index.SILENT)
+
+    @property
+    def never(self) -> Mapping[str, Standing]:
+        """The sources of which nothing was ever indexed."""
+        return self.of(Index.NEVER)
+
+    def of(self, index: Index) -> Mapping[str, Standing]:
+        """The sources that stand so."""
+        return {name: each for name, each in self.standings.items() if each.index is index}
+
+    @property
     def at_least(self) -> Collection[str]:
         """The windows of which failures may be missing: they reach back behind what is known, or over a gap."""
-        if self.windows_ms is None or self.since_ms is None:
+        if self.windows_ms is None or self.since_ms is None or self.scanning or self.never:
             return tuple(WINDOWS)
         begins = {name: self.windows_ms - hours * HOUR for name, hours in WINDOWS.items()}
         return [
             name
             for name, begin in begins.items()
-            if self.scanning or begin < self.since_ms or any(until > begin for _, until in self.gaps)
+            if begin < self.since_ms or any(until > begin for _, until in self.gaps)
         ]
 
     def hour_known(self, hour: int) -> bool:
-        """Whether no failure in an hour (ms // 3,600,000) would be unknown."""
+        """Whether no failure of an hour (ms // 3,600,000) can be missing."""
         begin, end = hour * HOUR, (hour + 1) * HOUR
-        if self.since_ms is None or begin < self.since_ms - HOUR:
+        if self.since_ms is None or end <= self.since_ms:
             return False
         return not any(first < end and until > begin for first, until in self.gaps)
 
 
 def known(sources: Sequence[str]) -> Known:
-    """How the index of some sources stands. Three queries."""
-    rows = list(Indexing.objects.filter(source__name__in=sources).select_related("source"))
-    read = [row for row in rows if row.since_ms is not None]
-    told = IndexedQueue.objects.filter(queue__source__name__in=sources).aggregate(
-        number=Count("pk"),
-        unfinished=Count("pk", filter=Q(scanning=True)),
-        read=Sum("scanned", filter=Q(scanning=True)),
-        waited=Sum("expected", filter=Q(scanning=True)),
-        broken=Count("pk", filter=~Q(error="")),
-    )
-    unread = [row for row in rows if row.why]
-    there = {row.source.name for row in read}
+    """How the index of some sources stands. Four queries."""
+    counted = Indexing.objects.filter(source__name__in=sources, windows_ms__gt=0)
     return Known(
         now_ms=now_ms(),
-        since_ms=max((row.since_ms for row in read if row.since_ms is not None), default=None),
-        windows_ms=min((row.windows_ms for row in read if row.windows_ms), default=None),
-        compared_ms=_oldest(row.compared_ms for row in read),
-        behind_ms=max((row.behind_ms for row in read), default=0),
-        queues=told["number"],
-        scanning=told["unfinished"],
-        scanned=told["read"] or 0,
-        expected=told["waited"],
-        errors=told["broken"],
-        why=next((row.why for row in unread), ""),
-        unread=[row.source.name for row in unread],
-        unread_since=min((row.beat_at for row in unread if row.beat_at), default=None),
-        unindexed=[name for name in sources if name not in there],
+        standings=standings(sources),
+        windows=dict(counted.values_list("source__name", "windows_ms")),
         gaps=_gaps(sources),
-        by_source={row.source.name: row.windows_ms for row in read if row.windows_ms},
     )
-
-
-def _oldest(moments: Iterable[int | None]) -> int | None:
-    """The oldest of them; None as soon as one is not known."""
-    found = list(moments)
-    return min((each for each in found if each is not None), default=None) if None not in found else None
 
 
 def _gaps(sources: Sequence[str]) -> Sequence[tuple[int, int]]:

@@ -1,0 +1,77 @@
+"""The heads of the list of groups, which sort it, and the choices above it with how many groups each would show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.failures.lines import WINDOW_WORDS
+from dashboard.failures.query import KINDS, STATES, FailuresQuery
+from queues.failures.find import Listing, Sorting, SortKey
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A head; `next` is the order that a press on it asks for. `least`: its counts are lower bounds."""
+
+    label: Promise
+    css: str = ""
+    sort: SortKey | None = None
+    sorted: str = ""
+    next: str = ""
+    least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice of a segment: its value in the query string, its word, and how many groups it would show."""
+
+    value: str
+    label: Promise
+    number: int | None
+    chosen: bool
+
+
+HEADS: Sequence[tuple[Promise, str, SortKey | None]] = (
+    (_("Signature"), "", None),
+    (_("Class"), "", None),
+    (_("State"), "", None),
+    *((words[0], "r", SortKey(name)) for name, words in WINDOW_WORDS.items()),
+    (_("48 h, hourly"), "", None),
+    (_("Growth"), "r", SortKey.GROWTH),
+    (_("First seen"), "r lo", SortKey.FIRST),
+    (_("Last seen"), "r", SortKey.LAST),
+)
+
+
+def columns(sorting: Sorting, at_least: Collection[str]) -> Sequence[Column]:
+    """The heads in the order of the cells."""
+    return [Column(label, css, key, *_order(sorting, key), least=key in at_least) for label, css, key in HEADS]
+
+
+def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:
+    """How a column is sorted now, for `aria-sort`, and what a press on it asks for: the highest and newest first."""
+    if key is None:
+        return "", ""
+    if sorting.key is not key:
+        return "", str(Sorting(key))
+    return "descending" if sorting.descending else "ascending", str(Sorting(key, not sorting.descending))
+
+
+def states(query: FailuresQuery, found: Listing) -> Sequence[Choice]:
+    """What can be chosen of lives."""
+    return [
+        Choice(value, words, sum(found.lives.get(life, 0) for life in lives), value == query.state)
+        for value, (lives, words) in STATES.items()
+    ]
+
+
+def kinds(query: FailuresQuery, found: Listing) -> Sequence[Choice]:
+    """What can be chosen of classes; any needs no number, the states have it."""
+    return [
+        Choice(value, words, None if kind is None else found.kinds.get(kind, 0), value == query.kind)
+        for value, (kind, words) in KINDS.items()
+    ]

@@ -1,0 +1,90 @@
+"""The list of groups of failures: what broke, since when, how fast it grows, whether a retry can help; its exports."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.views.decorators.http import require_safe
+
+from dashboard import export
+from dashboard.access import actor_of
+from dashboard.failures import exported
+from dashboard.failures.deploys import DeployForm
+from dashboard.failures.heads import columns, kinds, states
+from dashboard.failures.lede import lede
+from dashboard.failures.lines import WINDOW_WORDS, Line
+from dashboard.failures.query import FailuresQuery
+from dashboard.http import page
+from queues import audit, deploys
+from queues.failures import find
+from queues.registry import configured
+
+EXPORT = "export-failures"
+
+
+@require_safe
+def failures(request: HttpRequest) -> HttpResponse:
+    """One page of the groups that the query string means, the worst first, with what all of them come to."""
+    query = _query(request)
+    found = find.groups(query.filters, query.sorting, query.page)
+    return page(request, "failures/list.html", {**listing(query, found), "deploy_form": DeployForm(query.sources)})
+
+
+def listing(query: FailuresQuery, found: find.Listing) -> dict[str, object]:
+    """What the page needs, but for its forms."""
+    sources = query.sources
+    queues = find.queues_of(sources)
+    return {
+        "query": query,
+        "found": found,
+        "known": found.known,
+        "lines": [Line(row, query.within) for row in found.rows],
+        "columns": columns(query.sorting, found.known.at_least),
+        "states": states(query, found),
+        "kinds": kinds(query, found),
+        "totals": [(name, head, getattr(found.totals, name)) for name, (head, _when) in WINDOW_WORDS.items()],
+        "none": "" if found.rows else nothing(query, found),
+        "lede": lede(found, whole=query.state == "all" and not query.filtered),
+        "queues": queues,
+        "unknown_queue": bool(query.queue) and query.filters.queue not in {ref.slug for ref in queues},
+        "names": find.names_of(sources),
+        "several": len(sources) > 1,
+        "kept": getattr(settings, "MIRANTE_FAILURES_DAYS", 30),
+        "most": exported.MOST_GROUPS,
+        "deploys": deploys.newest(sources),
+    }
+
+
+def nothing(query: FailuresQuery, found: find.Listing) -> str:
+    """Why there is no row: the filter, all is settled, the index, or nothing failed. One query."""
+    if find.any_groups(query.sources):
+        return "filter" if query.filtered else "calm"
+    known = found.known
+    if known.blind or known.silent:
+        return "unread"
+    if len(known.never) == len(known.standings):
+        return "never"
+    return "reading" if known.scanning else "nothing"
+
+
+@require_safe
+def export_csv(request: HttpRequest) -> StreamingHttpResponse:
+    return _export(request, "csv")
+
+
+@require_safe
+def export_jsonl(request: HttpRequest) -> StreamingHttpResponse:
+    return _export(request, "jsonl")
+
+
+def _export(request: HttpRequest, ending: str) -> StreamingHttpResponse:
+    """All groups that the query string means, in its order. That they were taken is an entry of the log."""
+    query = _query(request)
+    facts = {**query.as_parameters, "format": ending}
+    audit.record(actor_of(request), EXPORT, source=query.source, parameters=facts)
+    rows = exported.written(find.each(query.filters, query.sorting), ending)
+    return export.answer(request, rows, ending, name="failures", broken=exported.broken(), what="failures")
+
+
+def _query(request: HttpRequest) -> FailuresQuery:
+    return FailuresQuery(request.GET, [source.name for source in configured()])
