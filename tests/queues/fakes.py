@@ -28,6 +28,7 @@ from queues.types import (
     Worker,
     Workers,
 )
+from tests.queues.fake_failures import FakeFailures
 
 EMPTY: Mapping[State, int] = dict.fromkeys(State, 0)
 
@@ -42,13 +43,14 @@ def ref(name: str, source: str = "main") -> QueueRef:
     return QueueRef(source, b"bull", name.encode())
 
 
-class FakeBackend:
+class FakeBackend(FakeFailures):
     """Queues as a dictionary. `down` makes every call raise; `between` runs between two steps of a scan."""
 
     address = "127.0.0.1:1/0"
     capabilities = frozenset(Capability)
 
     def __init__(self, source: str) -> None:
+        super().__init__()
         self.source = source
         self.queues: dict[QueueRef, Counts] = {}
         self.hidden: set[QueueRef] = set()  # there, but not seen by a scan
