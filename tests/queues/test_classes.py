@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -256,7 +257,7 @@ def test_a_verdict_is_remembered_and_that_has_a_bound(monkeypatch: pytest.Monkey
 # Keeping them.
 
 
-def keep(kind: Kind = Kind.PERMANENT, **patterns: str) -> ClassRule:
+def keep(kind: Kind = Kind.PERMANENT, **patterns: Any) -> ClassRule:
     return classes.add(Own(kind, **patterns), by="ada")
 
 
@@ -270,7 +271,7 @@ def test_a_rule_is_kept_below_the_others() -> None:
 @pytest.mark.parametrize(
     "patterns", [{}, {"message": " * "}, {"code": "*"}, {"name": "**"}, {"error_class": "*"}, {"queue": "mail"}]
 )
-def test_a_rule_that_matches_everything_or_a_queue_of_no_source_is_refused(patterns: dict[str, str]) -> None:
+def test_a_rule_that_matches_everything_or_a_queue_of_no_source_is_refused(patterns: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         keep(**patterns)
     assert not ClassRule.objects.exists()
