@@ -1,4 +1,4 @@
-"""The process that follows: one thread for each source, until it is told to stop."""
+"""The process that follows: for each source one thread that follows and one that indexes, until told to stop."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.db import close_old_connections, connections
 
 from queues import identity
 from queues.errors import QueueError
+from queues.failures import index
 from queues.failures.desk import Desk
 from queues.follow.source import SourceFollower
 from queues.follow.teller import Reader
@@ -33,6 +34,11 @@ def run(audience: Audience, stop: threading.Event) -> None:
     desks = {config.name: Desk(config.name) for config in configured()}
     threads = [
         threading.Thread(target=_follow, args=(desk, audience, holder, stop), name=f"follow {name}")
+        for name, desk in desks.items()
+    ]
+    # Beside it, so that the live view never waits for the index.
+    threads += [
+        threading.Thread(target=index.run, args=(name, desk, stop), name=f"index {name}")
         for name, desk in desks.items()
     ]
     for thread in threads:

@@ -19,15 +19,11 @@ AGAIN_S = 5.0
 logger = logging.getLogger(__name__)
 
 
-def start(name: str, desk: Desk, stop: threading.Event) -> threading.Thread:
-    """Index a source until `stop` is set, as long as the follower of `desk` holds its lease."""
-    thread = threading.Thread(target=run, args=(name, desk, stop), name=f"index {name}", daemon=True)
-    thread.start()
-    return thread
-
-
 def run(name: str, desk: Desk, stop: threading.Event) -> None:
-    """The same in this thread. Closes its connections before it returns."""
+    """Index a source until `stop` is set, as long as the follower of `desk` holds its lease. In the caller's thread.
+
+    Closes its connections before it returns.
+    """
     while not stop.is_set():
         try:
             reader = dedicated(name)

@@ -70,8 +70,9 @@ class SourceIndexer:
             term = self._current()
             return STANDBY_S if term is None else self._work(term)
         except Lost:
-            logger.warning("Another index writes for %s", self.name)
-            self._lost_epoch = self._term.epoch if self._term else None
+            if self._term and self._term.epoch == self._desk.epoch:  # else the follower beside us has ended
+                logger.warning("Another index writes for %s", self.name)
+                self._lost_epoch = self._term.epoch
             self.forget()
         except Error as error:
             if not self._unwritten:
