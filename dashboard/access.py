@@ -42,6 +42,7 @@ _WORDS = {
     "audit-stop": "stop",
     "pin-by-name": "pin",
     "restore-some": "restore",
+    "failures-merge": "failure-merge",
     **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
 }
 

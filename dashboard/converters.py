@@ -39,3 +39,15 @@ class JobConverter:
 
     def to_url(self, value: bytes | str) -> str:
         return value if isinstance(value, str) else encode_part(value, colon=True)
+
+
+class GroupConverter:
+    """The slug of a group of failures: hex digits, which no other word of an address below `failures/` is made of."""
+
+    regex = "[0-9a-f]{4,20}(?:-[0-9]{1,6})?"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value

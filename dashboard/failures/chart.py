@@ -93,7 +93,7 @@ def _columns(shown: Series, top: int, step: str) -> Iterator[SafeString]:
             "when": f"{when:%Y-%m-%d %H:%M}" if when else "–",
         }
         yield format_html(
-            '<rect class="f-failed" x="{}%" width="{}%" y="{}" height="{}"><title>{}</title></rect>',
+            '<g><rect class="f-failed" x="{}%" width="{}%" y="{}" height="{}"/><title>{}</title></g>',
             f"{(at + 0.1) * wide:.2f}",
             f"{wide * 0.8:.2f}",
             f"{y:.1f}",
@@ -121,7 +121,7 @@ def _marks(shown: Series, deploys: Sequence[Deploy]) -> Iterator[SafeString]:
     for at, each in enumerate(sorted(deploys, key=lambda each: each.at_ms)):
         x = 100 * (each.at_ms - shown.begin_ms) / (shown.end_ms - shown.begin_ms)
         yield format_html(
-            '<line class="dep" x1="{0}%" x2="{0}%" y1="14" y2="{1}"><title>{2}</title></line>',
+            '<g><line class="dep" x1="{0}%" x2="{0}%" y1="14" y2="{1}"/><title>{2}</title></g>',
             f"{x:.2f}",
             GROUND,
             each.version,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from dashboard.failures import jobs as jobs_of_group
 from dashboard.queries import FINISHED
 from queues.actions import Action, Target
 from queues.errors import BadInput
+from queues.failures import merging
+from queues.failures.occurrences import Which
+from queues.models import FailureGroup
 from queues.names import decode_part, encode_part
 from queues.quantities import LARGEST, now_ms
 from queues.types import JobRow, QueueRef, State
@@ -40,6 +44,7 @@ class Picked:
     """Jobs of one queue. `targets` None: all of `state` whose name holds `name`, as of `until_ms` (our clock).
 
     `state` None: completed and failed jobs together, only with targets. `expected` is how many jobs the list had.
+    `group`: they were picked from the list of a group of failures; without targets, all of it that are `which`.
     """
 
     queue: QueueRef
@@ -48,6 +53,8 @@ class Picked:
     name: str
     until_ms: int
     expected: int | None
+    group: FailureGroup | None = None
+    which: Which = field(default_factory=Which)
 
     @classmethod
     def read(cls, queue: QueueRef, params: QueryDict) -> Picked:
@@ -65,6 +72,7 @@ class Picked:
             params.get("name", "").strip()[:NAME_MAX] if everything else "",
             min(_number(params.get("until", "")), now_ms()),  # no form of ours freezes a moment to come
             _number(expected) if (expected := params.get("expected", "")) else None,
+            *_of_group(params, state),
         )
 
     @property
@@ -85,6 +93,8 @@ class Picked:
         fields = [("state", str(self.list_state)), ("until", str(self.until_ms))]
         if self.expected is not None:
             fields.append(("expected", str(self.expected)))
+        if self.group:
+            fields += [("group", self.group.slug), *jobs_of_group.fields(self.which)]
         if self.targets is None:
             return [*fields, ("all", "1"), ("name", self.name)]
         return [*fields, *(("job", _value(target)) for target in self.targets)]
@@ -101,6 +111,15 @@ def _target(value: str) -> Target:
         return Target(decode_part(slug, colon=True), decode_part(seen, colon=True) if seen else b"")
     except ValueError:  # UnicodeEncodeError and binascii.Error are such
         raise BadInput(_("This is no selection of jobs. Open the list again.")) from None
+
+
+def _of_group(params: QueryDict, state: State | None) -> tuple[FailureGroup | None, Which]:
+    """The group whose list it was, and which of its failures that list had."""
+    if not (slug := params.get("group", "")):
+        return None, Which()
+    if state is not State.FAILED:
+        raise BadInput(_("This is no selection of jobs. Open the list again."))
+    return merging.current(slug), jobs_of_group.which(params)
 
 
 def _state(value: str) -> State:

@@ -24,6 +24,7 @@ from dashboard.words import STATE_WORDS
 from queues import operations
 from queues.actions import Action
 from queues.audit import Status
+from queues.bulk import indexed
 from queues.models import Bulk
 from queues.quantities import duration, number
 from queues.types import Counts, State
@@ -87,6 +88,8 @@ def number_of(picked: Picked, now: int | None) -> int | None:
     """How many jobs are meant; of all those of a name nobody knows before they are collected."""
     if picked.targets is not None:
         return len(picked.targets)
+    if picked.group:
+        return indexed.count(picked.group, picked.which, picked.queue, picked.until_ms)
     return None if picked.name else now
 
 
@@ -99,6 +102,7 @@ def _title(action: Action, picked: Picked, now: int | None) -> SafeString:
         "queue": named(picked.queue.label),
         "source": named(picked.queue.source),
         "name": named(picked.name),
+        "group": named(picked.group.title) if picked.group else "",
     }
     return format_html(str(_asked(action, picked).title), jobs=format_html(_which(picked, now), **parts))
 
@@ -106,6 +110,8 @@ def _title(action: Action, picked: Picked, now: int | None) -> SafeString:
 def _which(picked: Picked, now: int | None) -> str:
     """Which jobs, within a title."""
     if picked.targets is None:
+        if picked.group:
+            return gettext("all {n} jobs of {queue} on {source} that failed by “{group}”")
         if picked.name:
             return gettext("all {state} jobs of {queue} on {source} whose name holds {name}")
         return gettext("all {n} {state} jobs of {queue} on {source}")
@@ -171,6 +177,9 @@ def _more(action: Action, picked: Picked) -> Sequence[str]:
 
 
 def _frozen(picked: Picked) -> str:
+    if picked.group and picked.targets is None:
+        text = gettext("Only jobs whose failure was known at {moment} and that are failed by it still; none later.")
+        return format_html(text, moment=moment(picked.until_ms))
     if picked.targets is None:
         text = gettext("Only jobs that were in this state at {moment} and still are; none that come later.")
         return format_html(text, moment=moment(picked.until_ms))

@@ -50,6 +50,8 @@ def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
     asked = Asked(actor_of(request), key=form.cleaned_data["key"], reason=form.cleaned_data["reason"])
     if picked.targets is not None and len(picked.targets) <= operations.INLINE:
         entry = doing.to_jobs(asked, verb, picked.queue, picked.targets, state=picked.state, told=form.arguments())
+        if picked.group:
+            AuditEntry.objects.filter(pk=entry.pk, group=None).update(group=picked.group)
         return redirect(_done(_back(request, picked), entry))
     entry = operations.start_bulk(
         asked,
@@ -61,6 +63,8 @@ def act(request: HttpRequest, source: str, queue: str, action: str) -> HttpRespo
         expected=picked.expected,
         until_ms=_servers_clock(picked),
         parameters=form.arguments(),
+        group=picked.group,
+        which=picked.which,
     )
     return redirect("audit-entry", entry.pk)
 

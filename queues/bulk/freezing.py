@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from queues.actions import BATCH, Target
+from queues.actions import BATCH, Members, Target
 from queues.audit.clean import short_slug
 from queues.audit.log import JOBS_KEPT
-from queues.bulk import facts
+from queues.bulk import facts, indexed
 from queues.bulk.packing import LARGEST, batches, pack
 from queues.bulk.phases import Phase
 from queues.bulk.run import Run
@@ -49,15 +49,7 @@ class Collecting:
 
     def step(self) -> None:
         """Read a page. What is pending is written when it makes a batch, together with where the next page begins."""
-        bulk = self.run.bulk
-        page = self.run.actions.members(
-            self.run.queue,
-            State(bulk.state),
-            cursor=self._cursor,
-            until_ms=bulk.until_ms,
-            name=bulk.name,
-            most=BATCH,
-        )
+        page = self._read()
         if len(self._pending) + len(page.targets) > BATCH:
             self.rest()
         self._pending += page.targets
@@ -67,6 +59,15 @@ class Collecting:
             self._end()
         elif len(self._pending) == BATCH or self._bytes > LARGEST:
             self.rest()
+
+    def _read(self) -> Members:
+        """The next page: as the server lists jobs, or out of the index of failures."""
+        run, bulk = self.run, self.run.bulk
+        if bulk.failures:
+            return indexed.members(bulk, run.queue, self._cursor, BATCH)
+        return run.actions.members(
+            run.queue, State(bulk.state), cursor=self._cursor, until_ms=bulk.until_ms, name=bulk.name, most=BATCH
+        )
 
     def rest(self) -> None:
         """Write what is pending, so that nothing is lost between two slices."""

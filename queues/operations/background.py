@@ -13,13 +13,15 @@ from queues.actions import Action, Clock, Target
 from queues.audit.tally import Tally
 from queues.audit.types import Asked
 from queues.backend import Events
-from queues.bulk import starting, verbs
+from queues.bulk import indexed, starting, verbs
 from queues.bulk.freezing import slugs
 from queues.bulk.packing import pack
 from queues.errors import WrongState
-from queues.models import AuditEntry
+from queues.failures.occurrences import Which
+from queues.models import AuditEntry, FailureGroup
 from queues.operations.guard import begun, completing, ensure_few
 from queues.outages import watched
+from queues.quantities import instant
 from queues.types import Counts, QueueRef, State
 
 STOP = "stop"
@@ -37,11 +39,15 @@ def start_bulk(
     expected: int | None = None,
     until_ms: int | None = None,
     parameters: Mapping[str, object] | None = None,
+    group: FailureGroup | None = None,
+    which: Which | None = None,
 ) -> AuditEntry:
     """Do `action` to these targets, or (None) to all jobs of `state` whose name holds `name`. Answers at once: running.
 
     `until_ms` is the server's clock when it was confirmed, and `expected` how many jobs there were then. `parameters`
-    are those of the method of `queues.backend.Actions`. BadInput, unwritten, for what no form of ours asks for.
+    are those of the method of `queues.backend.Actions`. With `group` it is about that group of failures, and without
+    targets about the jobs of its failures that are `which`, as the index knows them now. BadInput, unwritten, for what
+    no form of ours asks for.
     """
     given = dict(parameters or {})
     verbs.check(action, state, given, frozen=targets is not None)
@@ -58,15 +64,16 @@ def start_bulk(
             number=len(picked),
             parameters=told,
             exact=pack(picked),
+            group=group,
         )
+    failures = indexed.frozen(group, which or Which()) if group else {}
 
     def begin(entry: AuditEntry) -> None:
         until = _now(queue) if until_ms is None else until_ms
-        starting.matching(entry, name=name, expected=expected, until_ms=until, **values)
+        starting.matching(entry, name=name, expected=expected, until_ms=until, failures=failures, **values)
 
-    return _started(
-        *(asked, queue, action, begin), number=expected, parameters=told, selection=selection(cast(State, state), name)
-    )
+    meant = of_group(group, which or Which()) if group else selection(cast(State, state), name)
+    return _started(*(asked, queue, action, begin), number=expected, parameters=told, selection=meant, group=group)
 
 
 def drain(asked: Asked, queue: QueueRef, *, delayed: bool) -> AuditEntry:
@@ -164,6 +171,20 @@ def _sum(counts: Counts, states: Sequence[State]) -> int | None:
 def _now(queue: QueueRef) -> int:
     with watched(queue.source) as reader:
         return cast(Events, reader).server_ms()
+
+
+def of_group(group: FailureGroup, which: Which) -> str:
+    """All of a group, in words."""
+    parts = [
+        _("all failed jobs of the group “%(title)s” (%(slug)s)") % {"title": group.title[:200], "slug": group.slug}
+    ]
+    told = ((which.since_ms, _("failed since %(at)s")), (which.until_ms, _("failed before %(at)s")))
+    parts += [text % {"at": f"{at:%Y-%m-%d %H:%M:%S} UTC"} for ms, text in told if (at := instant(ms))]
+    if which.name is not None:
+        parts.append(_("named “%(name)s”") % {"name": which.name[:200]})
+    if which.worker is not None:
+        parts.append(_("by the worker “%(worker)s”") % {"worker": which.worker[:200]})
+    return ", ".join(parts)
 
 
 def selection(state: State, name: str) -> str:

@@ -30,7 +30,7 @@ OPEN = {"login", "logout", "live", "healthz"}
 OWN_ACCOUNT = {"login", "logout", "password", "live", "healthz"}
 # They show a form and take it at one address, and touch nothing but the account of who sends it.
 FORMS = {"login", "password"}
-SAMPLES = {"source": "main", "queue": "payments", "job": "1", "field": "data", "pk": "1"}
+SAMPLES = {"source": "main", "queue": "payments", "job": "1", "field": "data", "pk": "1", "slug": "7c1e"}
 OVERRIDES: Sequence[Mapping[str, str]] = (
     {},
     {"X-HTTP-Method-Override": "POST"},

@@ -16,8 +16,8 @@ from queues.failed import DATA_CAP
 from queues.failures.about.masked import LIST, OBJECT, Path, is_mask, leaves, quoted
 from queues.failures.about.shares import Share, top
 from queues.failures.about.whole import Whole
+from queues.failures.store.ids import id_of, linked
 from queues.models import Failure, FailureSample
-from queues.names import decode_part
 from queues.outages import watched
 from queues.paths import parse
 from queues.types import Body, Capability, QueueRef
@@ -98,10 +98,10 @@ def _newest(about: Whole) -> Mapping[QueueRef, Sequence[bytes]]:
     rows: list[tuple[int, QueueRef, str]] = []
     for strand in [strand for strand in about.strands if strand.present][:STRANDS]:
         found = Failure.objects.filter(strand=strand, in_set=True).order_by("-at_ms").values_list("at_ms", "job")
-        rows += [(at, queues[strand.pk], job) for at, job in found[:LOOKED]]
+        rows += [(at, queues[strand.pk], job) for at, job in found[:LOOKED] if linked(job)]
     jobs: dict[QueueRef, list[bytes]] = {}
     for _at, queue, job in sorted(rows, key=lambda row: -row[0])[:LOOKED]:
-        jobs.setdefault(queue, []).append(decode_part(job, colon=True))
+        jobs.setdefault(queue, []).append(id_of(job))
     return jobs
 
 

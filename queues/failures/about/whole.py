@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from queues.failures.store.ids import id_of, linked
 from queues.failures.types import Kind
 from queues.models import Failure, FailureGroup, FailureSignature, FailureStrand, Indexing
-from queues.names import decode_part
 from queues.types import JobRef, QueueRef
 
 MOST_STRANDS = 2_000  # of one group that a page adds up
@@ -119,5 +119,10 @@ def _newest(source: str, strands: Sequence[FailureStrand]) -> JobRef | None:
     for strand in list(queues.values())[:5]:
         found = Failure.objects.filter(strand=strand, in_set=True).order_by("-at_ms").first()
         if found:
-            return JobRef(QueueRef.from_slug(source, strand.queue.slug), decode_part(found.job, colon=True))
+            return job_of(QueueRef.from_slug(source, strand.queue.slug), found.job)
     return None
+
+
+def job_of(queue: QueueRef, slug: str) -> JobRef | None:
+    """A job by its id as the index keeps it; None for one whose id was too long to be kept."""
+    return JobRef(queue, id_of(slug)) if linked(slug) else None
