@@ -13,7 +13,7 @@ from dashboard.access import RIGHTS, Right, Role
 # What later versions bring stands in the table of rights already, and on no page.
 LATER = frozenset(
     {
-        *(Right.REPLAY, Right.RUN_SCHEDULE, Right.SCHEDULES, Right.FAILURES, Right.ALERTS_ACKNOWLEDGE),
+        *(Right.REPLAY, Right.RUN_SCHEDULE, Right.SCHEDULES, Right.ALERTS_ACKNOWLEDGE),
         *(Right.ALERT_RULES, Right.CHANNELS, Right.SETTINGS),
     }
 )
@@ -58,6 +58,7 @@ GROUPS: Sequence[tuple[Promise, Sequence[tuple[Right, Promise]]]] = (
     (
         _("Failures"),
         (
+            (Right.FAILURES, _("resolve, ignore, merge, split and annotate groups of failures, tell of deploys")),
             (Right.CLASSES, _("keep rules for the classes of failures, and set the class of a group by hand")),
             (Right.MAPPINGS, _("say which queues hold dead letters, and how these are read")),
         ),
