@@ -1,0 +1,179 @@
+"""A letter and the failure that it tells of are one failure, whichever of them is seen first."""
+
+from __future__ import annotations
+
+import pytest
+
+from queues.failures.types import How
+from queues.models import Failure, FailureGroup, FailureHour, FailureStrand, Letter
+from tests.queues.storing import (
+    DAY,
+    DEAD,
+    HOUR,
+    MAIL,
+    MINUTE,
+    NOW,
+    SHOP,
+    check_counts,
+    event,
+    failed,
+    letter,
+    state,
+    store,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_letter_joins_the_failure_of_the_set_that_it_tells_of() -> None:
+    index = store()
+    index.add(SHOP, [failed(1, NOW - HOUR)])
+    written = index.letters(DEAD, [letter(b"x", 1, NOW - HOUR + 900, failed_at=NOW - HOUR + 300)])
+    assert written.new == 0
+    assert Letter.objects.get().failure == Failure.objects.get()
+    check_counts()
+
+
+def test_a_letter_whose_job_is_gone_keeps_its_failure_present_until_it_is_gone_too() -> None:
+    index = store()
+    index.add(SHOP, [failed(1)])
+    index.letters(DEAD, [letter(b"x", 1, failed_at=NOW)])
+    index.gone_all(SHOP)
+    row = Failure.objects.get()
+    assert (row.in_set, row.present) == (False, True)
+    told = index.letters_gone(DEAD, [b"x"])
+    row.refresh_from_db()
+    assert not row.present
+    assert told.groups == {FailureGroup.objects.get().slug}
+    check_counts()
+
+
+def test_a_letter_of_a_failure_that_was_gone_makes_it_present_again() -> None:
+    index = store()
+    index.add(SHOP, [failed(1)])
+    index.gone(SHOP, [b"1"])
+    index.letters(DEAD, [letter(b"x", 1, failed_at=NOW)])
+    assert Failure.objects.get().present
+    check_counts()
+
+
+def test_a_letter_alone_is_a_failure_of_the_queue_that_it_names() -> None:
+    index = store()
+    written = index.letters(DEAD, [letter(b"x", 1, NOW, failed_at=NOW - MINUTE)])
+    row = Failure.objects.select_related("queue").get()
+    assert (row.queue.slug, row.job, row.score_ms, row.how) == ("shop", "1", NOW - MINUTE, How.LETTER)
+    assert (row.in_set, row.present, written.new) == (False, True, 1)
+    assert index.letters_known(DEAD) == {b"x": NOW}
+    check_counts()
+
+
+def test_a_letter_that_names_no_queue_is_a_failure_of_its_own_queue() -> None:
+    store().letters(DEAD, [letter(b"x", b"x", origin=None)])
+    assert Failure.objects.select_related("queue").get().queue.slug == DEAD.slug
+    check_counts()
+
+
+def test_letters_seen_again_change_nothing() -> None:
+    index = store()
+    index.add(SHOP, [failed(1)])
+    posted = [letter(b"x", 1, failed_at=NOW), letter(b"y", 2, failed_at=NOW), letter(b"z", 3)]
+    assert index.letters(DEAD, posted).new == 2
+    before = state()
+    again = index.letters(DEAD, posted)
+    assert (again.new, again.groups) == (0, frozenset())
+    assert state() == before
+
+
+def test_the_failure_of_the_set_takes_over_what_a_letter_told_first() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"x", 1, failed_at=NOW - 2 * HOUR - 400)])
+    letter_group = FailureGroup.objects.get().slug
+    written = index.add(SHOP, [failed(1, NOW - 2 * HOUR, worker="w1", attempts=3)])
+    row = Failure.objects.get()
+    assert (row.how, row.score_ms, row.in_set, row.present, row.worker) == (How.SET, NOW - 2 * HOUR, True, True, "w1")
+    assert written.new == 0
+    group = FailureGroup.objects.get()
+    assert group.slug != letter_group  # the set tells the stack: what only the letter had is gone
+    assert (group.total, FailureStrand.objects.get().total) == (1, 1)
+    assert sum(FailureHour.objects.values_list("count", flat=True)) == 1
+    assert Letter.objects.get().failure == row
+    assert index.add(SHOP, [failed(1, NOW - 2 * HOUR)]).new == 0
+    index.gone(SHOP, [b"1"])
+    assert Failure.objects.get().present
+    check_counts()
+
+
+def test_what_somebody_said_about_a_group_of_letters_outlives_its_failures() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"x", 1, failed_at=NOW)])
+    FailureGroup.objects.update(owner="ana")
+    index.add(SHOP, [failed(1, NOW)])
+    assert sorted(FailureGroup.objects.values_list("owner", "total")) == [("", 1), ("ana", 0)]
+
+
+def test_a_letter_without_a_time_tells_of_the_last_failure_before_it() -> None:
+    index = store()
+    index.add(SHOP, [failed(1, NOW - DAY)])
+    index.add(SHOP, [failed(1, NOW - HOUR)])
+    index.add(SHOP, [failed(1, NOW)])
+    index.letters(DEAD, [letter(b"x", 1, NOW - HOUR + 5 * MINUTE)])
+    assert Letter.objects.get().failure.score_ms == NOW - HOUR
+
+
+def test_a_letter_without_a_time_that_came_first_is_taken_over_by_any_failure_before_it() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"x", 1, NOW)])
+    assert index.add(SHOP, [failed(1, NOW - 3 * HOUR)]).new == 0
+    assert Failure.objects.get().score_ms == NOW - 3 * HOUR
+    check_counts()
+
+
+def test_another_failure_of_the_job_is_not_what_the_letter_tells_of() -> None:
+    index = store()
+    index.add(SHOP, [failed(1, NOW)])
+    assert index.letters(DEAD, [letter(b"x", 1, NOW - HOUR, failed_at=NOW - HOUR)]).new == 1
+    assert Failure.objects.count() == 2
+    index.add(MAIL, [failed(1, NOW - HOUR)])  # of another queue: no letter told of that
+    assert Failure.objects.count() == 3
+    check_counts()
+
+
+def test_two_letters_of_one_failure_hold_it_until_both_are_gone() -> None:
+    index = store()
+    posted = [letter(b"x", 1, failed_at=NOW), letter(b"y", 1, failed_at=NOW + 5_000)]
+    assert index.letters(DEAD, posted).new == 1
+    index.letters_gone(DEAD, [b"x"])
+    assert Failure.objects.get().present
+    index.letters_gone(DEAD, [b"y"])
+    assert not Failure.objects.get().present
+    check_counts()
+
+
+def test_a_letter_whose_id_was_used_again_tells_of_the_new_failure() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"x", 1, NOW - DAY, failed_at=NOW - DAY)])
+    index.letters(DEAD, [letter(b"x", 1, NOW, failed_at=NOW)])
+    assert Letter.objects.get().failure.score_ms == NOW
+    assert sorted(Failure.objects.values_list("score_ms", "present")) == [(NOW - DAY, False), (NOW, True)]
+    check_counts()
+
+
+def test_a_letter_of_a_job_that_was_removed_as_it_failed_joins_its_event() -> None:
+    index = store()
+    index.add(SHOP, [event(1, NOW)])
+    assert index.letters(DEAD, [letter(b"x", 1, failed_at=NOW + 100)]).new == 0
+    assert Failure.objects.get().present
+    assert index.add(SHOP, [event(1, NOW)]).new == 0
+    check_counts()
+
+
+def test_an_odd_letter_is_kept_bounded() -> None:
+    index = store()
+    told = letter(b"l" * 5_000, b"j" * 5_000, failed_at=NOW)
+    index.letters(DEAD, [type(told)(told.job, told.at_ms, told.found, told.origin, unmapped=["part\x00" * 30] * 30)])
+    row = Letter.objects.get()
+    assert len(row.unmapped) <= 200
+    assert "\x00" not in row.unmapped
+    assert len(row.job) <= 1_000
+    index.letters_gone(DEAD, [b"l" * 5_000])
+    assert not Letter.objects.exists()
