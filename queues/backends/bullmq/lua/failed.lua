@@ -13,37 +13,30 @@ local CAPS = {tonumber(ARGV[3]), tonumber(ARGV[4]), LONG, tonumber(ARGV[3]), 24,
 local LONGEST = {65536, 1048576, LONG, 65536, 24, 24, 24}
 local TRIES = 1000
 
--- Whether the quote at this place is one of a string's ends: escaped ones follow an odd number of backslashes.
-local function is_end(text, place)
-  local first = place
-  while first > 1 and place - first <= TRIES and string.byte(text, first - 1) == 92 do first = first - 1 end
-  return (place - first) % 2 == 0
-end
-
--- The last place between `from` and `last` at which one string ends and the next begins; nil = none.
-local function boundary(text, between, from, last)
-  local found, tries = nil, 0
-  local place = string.find(text, between, from, true)
-  while place and place + #between - 1 < last and tries < TRIES do
-    if is_end(text, place) then found = place end
-    tries = tries + 1
+-- The last place at which `between` stands, before the quote at the end; nil = none. Who writes thousands of them
+-- into one stack gets a place before the last, and what begins there is no string.
+local function last_of(text, between)
+  local found, tries, last = nil, 0, #text - #between
+  local place = string.find(text, between, 1, true)
+  while place and place <= last and tries < TRIES do
+    found, tries = place, tries + 1
     place = string.find(text, between, place + 1, true)
   end
   return found
 end
 
--- The newest of a list of stacks, which is its last, and how many there are. Looks from the end in growing steps.
+-- The newest of a list of stacks, which is its last, and how many there are. Looks from the end in growing steps:
+-- a quote within a string is escaped, so that where the last `","` stands the last string begins.
 local function newest(text)
   local last = #text - 1
   if last < 3 or string.sub(text, -2) ~= '"]' or string.sub(text, 1, 2) ~= '["' then return false, 0 end
-  local begin, step, stacks = nil, 8192, -1
-  local from = last
+  local begin, stacks, from, step = nil, -1, last, 8192
   repeat
     from, step = math.max(last - step, 2), step * 4
     local window = string.sub(text, from, last)
     for _, between in ipairs({'","', '", "'}) do
-      local place = boundary(window, between, 1, #window)
-      if place and is_end(text, from + place - 1) then begin = math.max(begin or 0, from + place - 1 + #between) end
+      local place = last_of(window, between)
+      if place then begin = math.max(begin or 0, from + place - 1 + #between) end
     end
   until begin or from == 2
   if not begin then begin, stacks = 3, 1 end
