@@ -119,7 +119,9 @@ def check_counts() -> None:
             assert getattr(strand, name) == counted, (name, strand)
         hours = dict(FailureHour.objects.filter(strand=strand, count__gt=0).values_list("hour", "count"))
         assert hours == Counter(at // HOUR for at in times)
-        for hour, minutes in strand.hours.exclude(minutes=None).values_list("hour", "minutes"):
+        for hour, minutes in strand.hours.values_list("hour", "minutes"):
+            if minutes is None:
+                continue
             in_hour = Counter(at // MINUTE % 60 for at in times if at // HOUR == hour)
             assert list(MINUTES.unpack(bytes(minutes))) == [in_hour[minute] for minute in range(60)]
     for group in FailureGroup.objects.all():
