@@ -17,11 +17,15 @@ _TLD_WORDS = (
 )
 _TLD = frozenset(_TLD_WORDS.split())
 _BEFORE = re.compile(r"(?:ENOTFOUND|EAI_AGAIN|ENODATA|ESERVFAIL|[Hh]ost(?:name)?|[Ss]erver)[ :=]{1,3}$")
+_WITH_PORT = re.compile(r"\bE[A-Z]{4,13} $")  # Node says address and port behind what went wrong
 _MACHINE = re.compile(
     r"-[a-f0-9]{6,10}-[a-z0-9]{5}(?![a-z0-9])"  # a pod of Kubernetes
     r"|(?<![a-z0-9])\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?!\d)"  # ip-10-0-0-1
     r"|(?<![A-Za-z0-9])(?=[a-f]*\d)[0-9a-f]{6,63}(?![A-Za-z0-9])"
     r"|\d{5,63}"
+)
+_OF_MANY = re.compile(  # db-1.internal, cache02
+    r"(?!(?:s3|ec2|oauth2|ipv[46]|web3|p2p|b2b|b2c|k8s|h2|d3|r2)(?:$|\.))([A-Za-z][A-Za-z_-]{0,40}?)-?\d{1,3}(?=$|\.)"
 )
 _DIGITS = re.compile(r"[\d.]+$")
 _KEPT_PORT = 32_768  # the system gives higher ones anew for each connection
@@ -33,14 +37,14 @@ def port(digits: str | None) -> str:
     return "" if not digits else f":{digits}" if int(digits) < _KEPT_PORT else f":{_N}"
 
 
-def address(word: str) -> str:
+def address(word: str, before: str = "") -> str:
     """A host or an address with its port; "" where `word` is none."""
     if word.count(":") >= 2:
         found = _IPV6.match(word)
         if found is None or ("::" not in word and word.count(":") < 6):
             return ""
         told = found[1] or word.rpartition(":")[2]
-        outside = "]" in word or len(told) > 4 or word.startswith(("::1:", "::ffff:"))
+        outside = "]" in word or len(told) > 4 or word.startswith(("::1:", "::ffff:")) or _WITH_PORT.search(before)
         return ADDRESS + (port(told) if told.isdigit() and (found[1] or outside) and len(told) >= 2 else "")
     found = _NAMED_PORT.match(word)
     if found is None or found[1].isdigit():
@@ -62,7 +66,9 @@ def host(word: str, before: str) -> str:
 
 def plain(name: str) -> str:
     """A host as it is called, without what names one machine of many."""
-    return _MACHINE.sub(lambda found: f"-{_N}" if found[0][0] == "-" else _N, name)
+    name = _MACHINE.sub(lambda found: f"-{_N}" if found[0][0] == "-" else _N, name)
+    found = _OF_MANY.match(name)
+    return f"{found[1]}-{_N}{name[found.end() :]}" if found else name
 
 
 def url(whole: str) -> str:

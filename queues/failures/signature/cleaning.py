@@ -34,10 +34,12 @@ _HINT = re.compile(r"(?:id|uuid|ray|ref|reference|number|request|trace)[\"']?(?:
 _LOOSE_END = re.compile(r"[\s,;.(\[|-]+$")
 _SPACES = re.compile(r"\s{2,}|[\t\r\n\v\f\u00a0\u2028\u2029]")
 _PRISMA = re.compile(r"Invalid `[^`\n]{1,100}` invocation")
-_NOISE = re.compile(r"[\s\d|→>+^~.:-]*$")
+_CODE = ("", " ", "\t", "{", "}", ")", "]", "+", "-", "~", "?")
+_EXCERPT = re.compile(r"\s*\d{1,6}(?:\s|$)|(?:/|[A-Za-z]:\\)[^\s]*:\d{1,6}:\d{1,6}$|await |const |return ")
 _LOGGED = re.compile(
-    r"^(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]{5,15}(?:Z|[+-]\d\d:?\d\d)?\]?\s{0,3})?"
-    r"(?:\[?(?:ERROR|FATAL|WARN(?:ING)?|error)\]?\s{0,2}[:-]?\s+)?(?=\S)"
+    r"\[?\d{4}-\d\d-\d\d[T ][\d:.,]{5,15}(?:Z|[+-]\d\d:?\d\d)?\]?\s{0,3}"
+    r"(?:\[?(?:ERROR|FATAL|WARN(?:ING)?|error)\]?\s{0,2}[:-]?\s+)?"
+    r"(?=\S)|\[(?:ERROR|FATAL|WARN(?:ING)?|error)\]:?\s+(?=\S)"
 )
 
 
@@ -65,7 +67,7 @@ def sense(text: str) -> str:
     if "\n" not in text:
         line = text.partition("\\n")[0] if "\\n" in text else text
     elif found := _PRISMA.match(text.lstrip()):
-        line = f"{found[0]}: {_last(text)}"
+        line = f"{found[0]}: {_behind_excerpt(text.lstrip())}"
     else:
         line = _first(text)
     if _SPACES.search(line):
@@ -75,21 +77,24 @@ def sense(text: str) -> str:
 
 def _unlogged(line: str) -> str:
     """Without the time and level that a log put in front."""
-    return line[found.end() :] if line[:1] in "[0123456789EFWe" and (found := _LOGGED.match(line)) else line
+    return line[found.end() :] if line[:1] in "[0123456789" and (found := _LOGGED.match(line)) else line
 
 
 def _first(text: str) -> str:
+    """The first line, with the next ones as long as it is one word or promises more."""
     line = ""
     for part in map(str.strip, text.split("\n", 20)[:20]):
         line = f"{line} {part}" if line and part else line or part
-        if len(line) >= 4 and not line.endswith((":", "[", "{")):
+        if " " in line and not line.endswith((":", "[", "{")):
             break
     return line
 
 
-def _last(text: str) -> str:
-    lines = [line.strip() for line in text.split("\n") if not _NOISE.match(line)]
-    return lines[-1] if len(lines) > 1 else ""
+def _behind_excerpt(text: str) -> str:
+    """What Prisma says behind its excerpt of the source: the first line that is neither indented nor code."""
+    _, arrow, rest = text.rpartition("\n→")
+    lines = (rest if arrow else text).split("\n")[1:60]
+    return next((line.strip() for line in lines if line[:1] not in _CODE and not _EXCERPT.match(line)), "")
 
 
 def without_request_ids(line: str) -> tuple[str, str]:

@@ -83,9 +83,8 @@ _STRIPE = re.compile(
     r"|payment_intent_[a-z_]{3,40}|token_already_used|account_invalid|email_invalid|invalid_grant|invalid_client"
     r"|insufficient_quota|rate_limit_exceeded|context_length_exceeded|invalid_api_key|model_not_found)\b"
 )
-_PROPERTY = re.compile(
-    r"\n\s{0,12}(?:code|errno|status|statusCode|Code): ?['\"]?([A-Za-z0-9_./-]{2,60})['\"]?,?(?=\n| )"
-)
+_CODE = re.compile(r"\n\s{0,12}(?:code|Code): ?['\"]?([A-Za-z0-9_./-]{2,60})['\"]?,?(?=\n| |$)")
+_STATUS_PROPERTY = re.compile(r"\n\s{0,12}(?:status|statusCode|errno): ?['\"]?(-?\d{2,5})['\"]?,?(?=\n| |$)")
 
 
 def code_in(message: str) -> str:
@@ -122,7 +121,7 @@ def _is_likely(before: str, after: str) -> bool:
 
 def _spelt(message: str) -> str:
     if "xit" in message and (found := _EXIT.search(message)):
-        return f"exit {found[1]}"
+        return found[2] or f"exit {found[1]}"
     if "SIG" in message and (found := _SIGNAL.search(message)):
         return found[1]
     if ("ode" in message or "rrno" in message) and (found := _SPELT.search(message)):
@@ -143,5 +142,5 @@ def code_of_class(error_class: str) -> str:
 
 def code_in_properties(text: str) -> str:
     """The code among the properties that Node prints behind a stack."""
-    found = _PROPERTY.search(text)
+    found = _CODE.search(text) or _STATUS_PROPERTY.search(text)
     return found[1] if found else ""

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from queues.failures.signature import frames
 from queues.failures.signature.making import of, parts_of
 from queues.failures.types import Applied, Thrown
+from queues.redaction import mask_text
 
 MOST = 40
 SHOWN = 200  # characters of what a rule took
@@ -17,6 +18,8 @@ SHOWN = 200  # characters of what a rule took
 def explain(thrown: Thrown) -> Sequence[Applied]:
     """The rules that had a part in the signature of a failure, in their order. Costs several times what `of` does."""
     applied: dict[Applied, None] = {}
+    reason = thrown.reason and mask_text(thrown.reason)[0]
+    stack = mask_text(thrown.stack)[0]
 
     def trace(rule: str, before: str, after: str) -> None:
         if len(applied) < MOST:
@@ -24,11 +27,10 @@ def explain(thrown: Thrown) -> Sequence[Applied]:
 
     made = of(thrown)
     if made.shape not in ("error", "text"):
-        trace(made.shape, (thrown.reason or "")[:SHOWN], made.message)
-    parts_of(thrown.reason, thrown.stack, trace=trace)
+        trace(made.shape, reason or "", made.message)
+    parts_of(reason, stack, trace=trace)
     if made.place_kind in ("frame", "file"):
-        start = frames.begin(thrown.stack)
-        trace(made.place_kind, frames.top(thrown.stack[start:])[0].strip(), made.place)
+        trace(made.place_kind, frames.top(stack[max(0, frames.begin(stack)) :])[0].strip(), made.place)
     elif made.place:
         trace("job", thrown.name, made.place)
     return tuple(applied)

@@ -30,14 +30,16 @@ _ROOT = re.compile(
     r"(?:usr/src/(?:app/)?|usr/local/(?:app/)?|app/|(?:home|Users)/[^/]+/|root/|srv/|opt/|var/(?:www/(?:html/)?|task/|app/)"
     r"|workspaces?/|code/|data/|mnt/[^/]+/|tmp/)?"
 )
-_PARTS = re.compile(r"(?:^|/)((?:packages|apps|services|libs|modules)/[^/]+/.*)$")
-_SOURCES = re.compile(
-    r"(?:^|/)((?:src|dist|lib|build|out|app|server|\.next|\.output|\.build|compiled|workers?|jobs)/.*)$"
+_SOURCES = (
+    re.compile(r"(?:^|/)((?:packages|apps|services|libs|modules)/[^/]+/.*)$"),
+    re.compile(r"(?:^|/)((?:src|dist|lib|build|out|\.next|\.output|\.build|compiled)/.*)$"),
+    re.compile(r"(?:^|/)((?:app|server|workers?|jobs)/.*)$"),
 )
 _RELEASE = re.compile(r"(?:releases|versions|deploys?)/[^/]+/")
 _HASH = re.compile(r"[.\-_](?=[A-Za-z_]*\d|[a-z]+[A-Z]+[a-z])[A-Za-z0-9_]{6,64}(?=\.\w{1,4}$)")
 _NUMBERED = re.compile(r"(?<![^/.])\d++(?=\.\w{1,4}$)")
-_DEEPEST = 4  # folders and file that remain where no folder of sources is known
+_DEEPEST_KNOWN = 6  # folders and file that remain
+_DEEPEST = 3  # the same where no folder of sources is known
 
 
 def place(stack: str) -> tuple[str, str]:
@@ -135,8 +137,7 @@ def file_of(path: str) -> str:
     path = _RELEASE.sub("", _ROOT.sub("", path))
     while path.startswith(("./", "../")):
         path = path.partition("/")[2]
-    if found := _PARTS.search(path) or _SOURCES.search(path):
-        path = found[1]
-    parts = [part for part in path.split("/") if part]
-    parts = parts[-_DEEPEST - 2 :] if len(parts) > 1 and _SOURCES.match(path) else parts[-_DEEPEST + 1 :]
+    found = next(filter(None, (pattern.search(path) for pattern in _SOURCES)), None)
+    parts = [part for part in (found[1] if found else path).split("/") if part]
+    parts = parts[-_DEEPEST_KNOWN:] if found else parts[-_DEEPEST:]
     return _NUMBERED.sub("‹n›", _HASH.sub("", "/".join(parts)))[:200]

@@ -7,6 +7,7 @@ from hashlib import sha1
 from typing import NamedTuple
 
 from queues.events import STALLED_TOO_OFTEN
+from queues.failed import REASON_CAP
 from queues.failures.signature import chain, cleaning, codes, frames, naming, structured
 from queues.failures.signature.normalising import Trace, normalise, words_of
 from queues.failures.types import VERSION, Signature, Thrown
@@ -22,6 +23,7 @@ _MEMORY = (
     "ERR_WORKER_OUT_OF_MEMORY",
     "heap limit Allocation",
 )
+_LOOSE = " .,;:!"  # at the end of a message
 _SAYING_NOTHING = ("Error", "error", "")
 
 
@@ -87,7 +89,7 @@ def _memory(text: str, head: str) -> Parts:
 
 
 def _said(text: str, head: str, stack: str, trace: Trace | None) -> Parts:
-    error_class, bracketed, message = naming.named(head, text)
+    error_class, bracketed, message = naming.named(head, text, sure=naming.is_python(stack))
     if trace is not None and error_class:
         trace("class", head or text[:200], error_class)
     document = structured.whole(message.strip())
@@ -105,19 +107,25 @@ def _said(text: str, head: str, stack: str, trace: Trace | None) -> Parts:
 
 
 def _line(message: str, trace: Trace | None) -> tuple[str, str]:
-    """The line that makes sense, without JSON and ids of requests, and a code that JSON named."""
-    line = cleaning.sense(message)
-    told = ""
+    """The line that makes sense, without JSON and ids of requests, and the code that stood before or in JSON."""
+    line, told = cleaning.sense(message), ""
     if "{" in line or "[" in line:
-        source = message[:4096] if "\n" in message else line
-        text, told, replaced = structured.without_blobs(source)
-        line = cleaning.sense(text) if replaced else line
-        for before, after in replaced if trace is not None else ():
-            trace("json", before, after)  # type: ignore[misc]
+        line, told = _without_json(message[:REASON_CAP] if "\n" in message else line, line, trace)
     shorter, first = cleaning.without_request_ids(line)
     if trace is not None and first:
         trace("request-id", first, "")
     return shorter, told
+
+
+def _without_json(source: str, line: str, trace: Trace | None) -> tuple[str, str]:
+    text, told, replaced = structured.without_blobs(source)
+    if not replaced:
+        return line, ""
+    if trace is not None:
+        for before, after in replaced:
+            trace("json", before, after)
+    first = replaced[0][0]
+    return cleaning.sense(text), codes.code_in(source.partition(first)[0][:MESSAGE] + first[0]) or told
 
 
 def _with_cause(line: str, code: str, stack: str, trace: Trace | None) -> tuple[str, str]:
@@ -142,12 +150,16 @@ def _normal(line: str, code: str, trace: Trace | None) -> str:
     bare = line[1:-1]
     if len(line) > 2 and line[0] == line[-1] == "'" and bare.isidentifier():  # the message of a KeyError
         return bare
-    return _finished(normalise(line, code, trace)) if trace is None else _once(normalise(line, code, trace), trace)
+    return (
+        _finished(normalise(line, code, trace))
+        if trace is None
+        else _finished(_once(normalise(line, code, trace), trace))
+    )
 
 
 @lru_cache(maxsize=2048)
 def _finished(line: str) -> str:
-    return cleaning.hidden(_once(line, None))[:MESSAGE]
+    return cleaning.hidden(_once(line, None))[:MESSAGE].rstrip(_LOOSE)
 
 
 def _once(text: str, trace: Trace | None) -> str:

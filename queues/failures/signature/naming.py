@@ -16,16 +16,16 @@ def looks_like_class(word: str) -> bool:
     return len(word) <= 100 and _LOOKS.match(word) is not None
 
 
-def named(stack_head: str, reason: str) -> tuple[str, str, str]:
+def named(stack_head: str, reason: str, *, sure: bool = False) -> tuple[str, str, str]:
     """Class, code in brackets, and message. `stack_head` is the first line of a stack; "" without one.
 
-    A word counts as a class where the reason follows it, or where it looks like one.
+    A word counts as a class where the reason follows it, or where it looks like one; or always (`sure`).
     """
     found = _HEAD.match(stack_head[:300])
     if found:
         rest = stack_head[found.end() :]
         line = reason.lstrip().partition("\n")[0]
-        if looks_like_class(found[1]) or (line.startswith(rest[:200]) and (rest or not line)):
+        if sure or looks_like_class(found[1]) or (line.startswith(rest[:200]) and (rest or not line)):
             return short(found[1]), found[2] or "", without(found[1], reason)
     found = _HEAD.match(reason[:300])
     if found and looks_like_class(found[1]) and (":" in found[0] or not stack_head):

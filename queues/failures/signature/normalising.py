@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 
 from queues.failures.signature import addresses, quoted
+from queues.failures.signature.codes import code_in
 from queues.failures.signature.frames import file_of
 
 N, TEXT, EMAIL, DATE, TIME, SIZE = (f"‹{word}›" for word in ("n", "text", "email", "date", "duration", "size"))
@@ -29,6 +30,8 @@ _SCAN = re.compile(
     rf"|(?P<word>(?<![^{_S}])[A-Za-z_$.:#~+*-]*+[\d/\\@%][^{_S}]*+)"
 )
 _MAY_VARY = re.compile(r"[\d/\\@\"'`%]")
+_CODED = re.compile(r"[A-Za-z]*\d\w*")
+_ENHANCED = re.compile(r"#?[245]\.\d{1,3}\.\d{1,3}$")
 _EMAIL = re.compile(r"[^@/\s:]{1,64}+@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.[A-Za-z]{2,24}$")
 _PATH = re.compile(r"(?:/|\.{1,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]|\\\\)")
 _SCRATCH = re.compile(r"(?:^|[/\\])(?:te?mp|[Uu]ploads?|Temp|tmpfs|cache)[/\\]|/var/folders/")
@@ -75,10 +78,11 @@ def normalise(text: str, code: str = "", trace: Trace | None = None) -> str:
 class _Pass:
     """One pass over a text. Remembers where the last kept name in quotes ended, for lists of them."""
 
-    __slots__ = ("code", "kept", "text", "trace")
+    __slots__ = ("code", "digits", "kept", "text", "trace")
 
     def __init__(self, text: str, code: str, trace: Trace | None) -> None:
         self.text, self.code, self.trace = text, code, trace
+        self.digits = _CODED.findall(code) if code else ()  # the parts of the code that hold digits
         self.kept = -1
 
     def found(self, found: re.Match[str]) -> str:
@@ -113,13 +117,23 @@ class _Pass:
             return self._made("url", before, f"{before[0]}{self._url(content)}{before[-1]}")
         if content and _PATH.match(content) and " " not in content:
             return self._made("path", before, f"{before[0]}{path_of(content)}{before[-1]}")
-        return self._made("quoted", before, TEXT) if content.strip() else before
+        address = addresses.address(content) or addresses.host(content, "") if " " not in content else ""
+        if address:
+            return self._made("address" if "‹" in address else "host", before, f"{before[0]}{address}{before[-1]}")
+        if " " in content and len(content) > 12 and code_in(content):  # an error within an error
+            inner = normalise(content, self.code, self.trace)
+            return f"{before[0]}{inner}{before[-1]}"
+        return self._made("quoted", before, TEXT)
 
     def _word(self, word: str, start: int) -> str:
         core = word.rstrip(".:,!?…")
-        if not core or core == self.code:
+        if not core or core == self.code or (self.digits and self._enhanced(core, start)):
             return word
         return self._core(core, start) + word[len(core) :]
+
+    def _enhanced(self, core: str, start: int) -> bool:
+        """Whether this is the second, finer status of SMTP behind the first: `550 5.1.1`."""
+        return _ENHANCED.match(core) is not None and self.text[start - 4 : start - 1] in self.digits
 
     def _core(self, core: str, start: int) -> str:
         if core.isalnum():
@@ -128,7 +142,7 @@ class _Pass:
             return self._made("email", core, EMAIL)
         if ("/" in core or "\\" in core) and len(core) > 1 and _PATH.match(core):
             return self._made("path", core, path_of(core))
-        if ":" in core and (address := addresses.address(core)):
+        if ":" in core and (address := addresses.address(core, self.text[max(0, start - 16) : start])):
             return self._made("address" if "‹" in address else "host", core, address)
         if "." in core and (host := addresses.host(core, self.text[max(0, start - 16) : start])):
             return self._made("host", core, host)
@@ -138,31 +152,32 @@ class _Pass:
     def _inner(self, found: re.Match[str]) -> str:
         before, kind = found[0], found.lastgroup
         if kind == "chunk":
-            return self._chunk(before)
+            start = found.start()
+            return self._chunk(before, alone=not start or found.string[start - 1] not in "-_")
         if kind in ("ip", "port"):
             return self._made("address", before, addresses.ADDRESS + addresses.port(found["port"]))
         return self._made("date", before, DATE) if kind == "date" else self._made("id", before, N)
 
-    def _chunk(self, word: str) -> str:
-        if self.code and word in self.code:
+    def _chunk(self, word: str, *, alone: bool = True) -> str:
+        if word in self.digits:
             return word
-        after = chunk(word)
+        after = chunk(word, alone=alone)
         if self.trace is not None:
             rule = "duration" if after == TIME else "size" if after == SIZE else "number" if word.isdigit() else "id"
             return self._made(rule, word, after)
         return after
 
 
-def chunk(word: str) -> str:
-    """Letters and digits as a mark; names such as `utf8` and `v2` stay."""
+def chunk(word: str, *, alone: bool = True) -> str:
+    """Letters and digits as a mark; names such as `utf8` and `v2` stay. Not `alone`: a part of a longer id."""
     if word.isdigit():
         return N
     if len(word) < 16:
         if word.lower() in _PLAIN or _VERSION.match(word):
             return word
-        if unit := _UNIT.match(word):
+        if alone and (unit := _UNIT.match(word)):
             return TIME if unit[1] else SIZE
-        if _LENGTH.match(word):
+        if alone and _LENGTH.match(word):
             return TIME
     lettered = _LETTERED.match(word)
     if lettered and not (len(word) >= 6 and set(word) <= addresses.HEX):
