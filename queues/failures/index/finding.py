@@ -16,8 +16,14 @@ WORKER = 200  # characters of a worker's name
 
 def thrown(job: FailedJob) -> Thrown:
     """What a job says of its failure, in text."""
-    reason = None if job.reason is None else job.reason.decode("utf-8", "replace")
+    told = _begun_by_stack(job) if job.reason_size and not job.reason else job.reason
+    reason = None if told is None else told.decode("utf-8", "replace")
     return Thrown(reason, job.stack.decode("utf-8", "replace"), visible(job.name), job.reason_size)
+
+
+def _begun_by_stack(job: FailedJob) -> bytes:
+    """A reason that is too long to be touched: the stack begins with it, behind the class."""
+    return job.stack.partition(b": ")[2]
 
 
 def found(jobs: Iterable[FailedJob], now_ms: int) -> list[Found]:

@@ -51,9 +51,9 @@ def hear(term: Term, track: Track) -> None:
     there, is a failure of its own, unless one of the job is known from near that time.
     """
     events = track.events[: failed.PAGE]
-    unseen = _unseen(track, events)
+    unseen, told_of = _unseen(track, events)
     here = term.reader.failed_jobs(track.ref, list({event.job for event in unseen if event.job})) if unseen else {}
-    alone = _alone(unseen, here)
+    alone = _alone(unseen, here, told_of)
     near = rows_near(track, {event.job for event in alone if event.job})
     now = now_ms()
     heard = [told(event, now) for event in alone if not _known(event, near)]
@@ -87,8 +87,11 @@ def _read(track: Track, page: FailedPage, high: str, still: tuple[int | None, by
     return done
 
 
-def _unseen(track: Track, events: Sequence[Event]) -> list[Event]:
-    """Events without those that tell of a failure which we have just read from the set: the newest of each job does."""
+def _unseen(track: Track, events: Sequence[Event]) -> tuple[list[Event], set[bytes]]:
+    """Events without those that tell of a failure which we have just read from the set: the newest of each job does.
+
+    Gives these jobs, too.
+    """
     told_of: set[bytes] = set()
     unseen = []
     for event in reversed(events):
@@ -98,12 +101,12 @@ def _unseen(track: Track, events: Sequence[Event]) -> list[Event]:
             told_of.add(event.job)
         else:
             unseen.append(event)
-    return unseen[::-1]
+    return unseen[::-1], told_of
 
 
-def _alone(unseen: Sequence[Event], here: Mapping[bytes, FailedJob]) -> list[Event]:
-    """Without the newest event of each job that is in the set."""
-    told_of: set[bytes] = set()
+def _alone(unseen: Sequence[Event], here: Mapping[bytes, FailedJob], told_of: set[bytes]) -> list[Event]:
+    """Without the newest event of each job that is in the set; of those in `told_of` that one is left out already."""
+    told_of = set(told_of)
     alone = []
     for event in reversed(unseen):
         assert event.job is not None

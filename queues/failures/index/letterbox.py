@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import QuerySet
@@ -61,7 +61,7 @@ def choose(tracks: Iterable[Track]) -> Round | None:
         box, now = track.box, time.monotonic()
         if box is None or box.mark is None or not box.mark.readable or now < track.again_at:
             continue
-        if box.mark.token not in (box.token, box.settled):
+        if box.mark.token != box.token:
             return Round(track, box.mark, whole=not box.token, cursor=box.tail if box.token else "", tail=box.tail)
         if due is None and now >= box.due_at:
             if not box.mark.count and not _ours(track).exists():
@@ -77,9 +77,9 @@ def step(term: Term, going: Round, keys: Mapping[QueueRef, int]) -> int | None:
     if going.after is not None:
         return _let_go(term, going)
     page = term.reader.letter_ids(track.ref, cursor=going.cursor, most=PAGE)
-    unknown = _unknown(track, page)
+    unknown, stale = _unknown(track, page)
     for at in range(0, len(unknown), READ):
-        _read(term, track, unknown[at : at + READ], keys)
+        _read(term, track, unknown[at : at + READ], stale, keys)
     if going.whole:
         going.seen.extend(hash(ids.kept(job)) for job in page.ids)
     if page.ids:
@@ -87,64 +87,92 @@ def step(term: Term, going: Round, keys: Mapping[QueueRef, int]) -> int | None:
     if page.cursor is not None:
         going.cursor = page.cursor
         return len(page.ids)
-    if going.whole:
-        going.seen, going.after = array("q", sorted(going.seen)), 0
-        return len(page.ids)
-    _end(term, going)
-    return None
+    if not going.whole:
+        _end(term, going)
+        return None
+    going.seen, going.after = array("q", sorted(going.seen)), 0
+    if not _steady(term, going):
+        _settle(term, going)
+        return None
+    return len(page.ids)
 
 
-def _read(term: Term, track: Track, jobs: Sequence[bytes], keys: Mapping[QueueRef, int]) -> None:
+def _read(
+    term: Term, track: Track, jobs: Sequence[bytes], stale: Collection[bytes], keys: Mapping[QueueRef, int]
+) -> None:
+    """Read letters and write them; those that are `stale` as if they were new."""
     read = term.reader.letters(track.ref, jobs)
     made = [letters.found(track.ref, letter, keys) for letter in read.values()]
     if made:
         with term.writing(len(made)):
+            if again := [each.job for each in made if each.job in stale]:
+                term.note(track.ref, term.store.letters_gone(track.ref, again))
             written = term.store.letters(track.ref, made)
         term.note(track.ref, written, [each.found for each in made])
         term.tell()
 
 
 def _let_go(term: Term, going: Round) -> int | None:
-    """Ours that were not met: gone, if they are not there now either."""
+    """Ours that were not met are gone."""
     track = going.track
     rows = list(_ours(track).filter(pk__gt=going.after).order_by("pk").values_list("pk", "job")[:ROWS])
     if not rows:
         _end(term, going)
         return None
-    missed = [ids.id_of(job) for _pk, job in rows if not _holds(going.seen, hash(job))]
-    for at in range(0, len(missed), READ):
-        jobs = missed[at : at + READ]
-        here = term.reader.letters(track.ref, jobs)
-        gone = [job for job in jobs if job not in here]
-        if gone:
-            with term.writing(len(gone)):
-                written = term.store.letters_gone(track.ref, gone)
-            term.note(track.ref, written)
+    gone = [ids.id_of(job) for _pk, job in rows if not _holds(going.seen, hash(job))]
+    for at in range(0, len(gone), GONE):
+        jobs = gone[at : at + GONE]
+        with term.writing(len(jobs)):
+            written = term.store.letters_gone(track.ref, jobs)
+        term.note(track.ref, written)
     term.tell()
     going.after = rows[-1][0]
     return len(rows)
 
 
+def _steady(term: Term, going: Round) -> bool:
+    """Whether who was not met is gone. While letters leave, a walk may miss some: then only the second one counts.
+
+    What it lets go by mistake is read again by the next.
+    """
+    box, mark = going.track.box, term.reader.letters_marks([going.track.ref])[going.track.ref]
+    if box is None:
+        return False
+    box.moved = 0 if mark.token == going.mark.token else box.moved + 1
+    box.mark = mark
+    return box.moved != 1
+
+
 def _end(term: Term, going: Round) -> None:
-    """All is known, or a whole round is needed to find what went."""
-    track, token = going.track, going.mark.token
-    box = track.box
+    """All is known; or more came meanwhile; or only a whole round can tell what went."""
+    track, box = going.track, going.track.box
     if box is None:
         return
-    equal = _ours(track).count() == going.mark.count
-    if not equal and not going.whole:
-        box.token = ""  # the next round is a whole one
-        return
-    box.settled, box.tail = token, going.tail
+    box.mark = mark = term.reader.letters_marks([track.ref])[track.ref]
+    box.tail = going.tail
+    ours = _ours(track).count()
+    same = mark.token == going.mark.token
     if going.whole:
         box.due_at = time.monotonic() + EVERY_S
+        box.lacking = max(0, mark.count - ours) if same else box.lacking
+        _settle(term, going)
+    elif ours + box.lacking == mark.count:
+        going.mark = mark
+        _settle(term, going)
+    elif same or ours + box.lacking > mark.count:
+        box.token = ""  # the next round is a whole one
+
+
+def _settle(term: Term, going: Round) -> None:
+    """Keep up to where letters are read."""
+    track, token = going.track, going.mark.token
 
     def done() -> None:
-        box.token = token
+        if track.box is not None:
+            track.box.token = token
 
-    if box.token != token:
-        term.put(Part(track, progress={"letters": token}, then=done))
-        term.flush()
+    term.put(Part(track, progress={"letters": token}, then=done))
+    term.flush()
 
 
 def forget(term: Term, track: Track) -> None:
@@ -161,14 +189,15 @@ def _ours(track: Track) -> QuerySet[Letter]:
     return Letter.objects.filter(queue_id=track.pk)
 
 
-def _unknown(track: Track, page: IdPage) -> list[bytes]:
+def _unknown(track: Track, page: IdPage) -> tuple[list[bytes], set[bytes]]:
+    """Ids of a page that are to be read, and those of them that were read before, in another way."""
     kept = {ids.kept(job): job for job in page.ids}
-    known: set[str] = set()
+    known: dict[str, str] = {}
     slugs = list(kept)
     for at in range(0, len(slugs), 500):
-        rows = _ours(track).filter(job__in=slugs[at : at + 500]).exclude(unmapped=UNREAD)
-        known.update(rows.values_list("job", flat=True))
-    return [job for slug, job in kept.items() if slug not in known]
+        known.update(_ours(track).filter(job__in=slugs[at : at + 500]).values_list("job", "unmapped"))
+    unknown = [job for slug, job in kept.items() if known.get(slug, UNREAD) == UNREAD]
+    return unknown, {job for job in unknown if ids.kept(job) in known}
 
 
 def _holds(seen: array[int], number: int) -> bool:

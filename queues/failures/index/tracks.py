@@ -62,7 +62,8 @@ class Box:
     token: str = ""
     mark: LettersMark | None = None
     tail: str = ""  # where the last page of the last round began
-    settled: str = ""  # the token at which reading them all changed nothing more
+    lacking: int = 0  # of its letters that cannot be read, as of the last whole round
+    moved: int = 0  # whole rounds in a row during which letters came or went
     due_at: float = 0.0
 
 
