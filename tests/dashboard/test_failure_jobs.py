@@ -68,7 +68,7 @@ def picks(client: Client, group: FailureGroup, number: int = 2, query: str = "")
 
 
 def _failed(valkey: redis.Redis) -> int:
-    return int(valkey.zcard("bull:payments:failed"))  # type: ignore[arg-type]
+    return int(valkey.zcard("bull:payments:failed"))
 
 
 def test_all_failures_are_walked_page_by_page_newest_first_and_back(operator: Client, group: FailureGroup) -> None:
@@ -229,12 +229,12 @@ def test_jobs_that_are_gone_or_only_letters_say_so(operator: Client, source: Sou
 def test_exports_hold_every_failure_masked_and_run_in_no_spreadsheet(operator: Client, group: FailureGroup) -> None:
     FailureStrand.objects.update(name="=1+1")
     Failure.objects.update(worker="token=abcdefgh1234567890abcdefgh")
-    text = b"".join(operator.get(f"/failures/{group.slug}/jobs.csv")).decode()  # type: ignore[call-overload]
+    text = b"".join(operator.get(f"/failures/{group.slug}/jobs.csv")).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 120
     assert rows[0]["name"] == "'=1+1"
     assert "abcdefgh1234567890" not in text
-    lines = b"".join(operator.get(f"/failures/{group.slug}/jobs.jsonl?present=gone"))  # type: ignore[call-overload]
+    lines = b"".join(operator.get(f"/failures/{group.slug}/jobs.jsonl?present=gone"))
     records = [json.loads(line) for line in lines.decode().splitlines()]
     assert len(records) == 20
     assert {record["where"] for record in records} == {"gone"}
