@@ -51,7 +51,7 @@ class Desk:
 
     @property
     def full(self) -> bool:
-        """Whether failures are not taken one by one until somebody has taken those that wait: `compare` tells of them."""
+        """Whether so many failures wait to be taken that no more are kept one by one: `compare` tells of them."""
         return self._events >= EVENTS
 
     def failed(self, queue: QueueRef, events: Sequence[Event]) -> None:
