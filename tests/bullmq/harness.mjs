@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import path from "node:path";
+import { failer } from "./failing.mjs";
 
 const modules = path.resolve(process.env.BULLMQ_NODE_MODULES);
 const require = createRequire(path.join(modules, "x.js"));
@@ -39,7 +40,7 @@ function toolbox(url) {
     return made;
   };
   let client;
-  return {
+  const tools = {
     lib, keep, sleep, until, connection,
     queue: (major, name, opts = {}) => open(new lib[major].Queue(name, { connection, ...opts })),
     worker: (major, name, fn, opts = {}) => open(new lib[major].Worker(name, fn, { connection, ...opts })),
@@ -50,6 +51,7 @@ function toolbox(url) {
       return client;
     },
   };
+  return Object.defineProperties(tools, Object.getOwnPropertyDescriptors(failer(tools)));
 }
 
 async function run({ url, body, args }) {
