@@ -11,7 +11,7 @@ from queues.audit.types import Actor, Asked
 from queues.errors import NotFound
 from queues.failures.merging import merge, split
 from queues.failures.store import Lost, ids
-from queues.failures.store.strands import MOST_NAMES, OTHERS
+from queues.failures.store.strands import MOST_NAMES, NEW, OTHERS
 from queues.failures.types import How, SplitBy
 from queues.models import (
     Failure,
@@ -376,3 +376,14 @@ def test_how_many_groups_are_open_is_known() -> None:
     index.add(SHOP, [failed(job, text=str(job)) for job in range(3)])
     FailureGroup.objects.filter(title="Error: 1").update(life="ignored")
     assert index.opened() == 2
+
+
+def test_many_new_signatures_are_written_in_several_short_transactions() -> None:
+    index = store()
+    batch = [failed(job, text=f"boom {job}") for job in range(NEW * 2 + 50)]
+    beats = Indexing.objects.get().beats
+    written = index.add(SHOP, batch)
+    assert (written.new, len(written.groups), len(written.fresh), len(written.wanted)) == (len(batch),) * 4
+    assert Indexing.objects.get().beats == beats + 3
+    assert index.add(SHOP, batch).new == 0
+    check_counts()

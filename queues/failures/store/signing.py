@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from queues import masking
 from queues.failures.splitting import value_of
 from queues.failures.store.rows import plain
@@ -27,9 +25,10 @@ def split_value(by: SplitBy | str, queue: QueueRef, name: str, reason: str | Non
 
 def parts_of(signature: Signature, queue: QueueRef) -> dict[str, object]:
     """A signature as JSON that any database takes, masked as its queue demands and bounded."""
-    told: dict[str, object] = asdict(signature) | {"title": safe(signature.title, TITLE, queue)}
+    told: dict[str, object] = {part: getattr(signature, part) for part in ("version", "digest", "shape", "place_kind")}
+    told["title"] = safe(signature.title, TITLE, queue)
     for part in ("error_class", "code", "message", "place"):
-        told[part] = safe(str(told[part]), MESSAGE, queue)
+        told[part] = safe(getattr(signature, part), MESSAGE, queue)
     told["applied"] = [
         {"rule": each.rule, "before": safe(each.before, APPLIED, queue), "after": safe(each.after, APPLIED, queue)}
         for each in list(signature.applied)[:RULES]

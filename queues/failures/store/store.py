@@ -14,7 +14,7 @@ from queues.failures.store.samples import Samples
 from queues.failures.store.strands import Strands
 from queues.failures.store.tally import Tally, groups_of, write
 from queues.failures.store.term import Term
-from queues.failures.store.types import Written
+from queues.failures.store.types import Written, together
 from queues.failures.types import Found, FoundLetter, Life
 from queues.models import FailureGroup, IndexedQueue, Indexing
 from queues.quantities import now_ms
@@ -60,15 +60,11 @@ class Store:
         """Keep failures of a queue, at most 1,000, as they stand in its failed set (or were told by events).
 
         Known ones change nothing, but that they are in the set again if they were gone. The other failures of a job
-        that is in the set now are not there any more. One that takes over what only a letter told is not new.
+        that is in the set now are not there any more. One that takes over what only a letter told is not new. Many new
+        signatures (a group costs some 0.3 ms to make) are written in several transactions.
         """
-        with self.writing():
-            place, tally, plans = self._places.of(queue), Tally(), []
-            for some in adding.rounds(found):
-                plans.append(adding.plan(place.pk, some))
-                adding.carry_out(plans[-1], self._term.source_pk, place, self._strands, tally)
-            new = [each for plan in plans for each, _job in plan.new]
-            return self._counted(tally, len(new), self._wanted(place, new))
+        place = self._places.of(queue)
+        return together([self._add(place, some) for some in self._strands.portions(place, found)])
 
     def sample(self, queue: QueueRef, job: bytes, found: Found, data: bytes | None, size: int | None = None) -> None:
         """Keep one failure in full, masked and cut, of those that were `wanted`. `data` None: it is gone.
@@ -149,6 +145,15 @@ class Store:
         """How many groups of this source are open or regressed."""
         unsolved = (Life.OPEN.value, Life.REGRESSED.value)
         return FailureGroup.objects.filter(source__name=self.source, life__in=unsolved, merged_into=None).count()
+
+    def _add(self, place: Place, found: Sequence[Found]) -> Written:
+        tally, plans = Tally(), []
+        with self.writing():
+            for some in adding.rounds(found):
+                plans.append(adding.plan(place.pk, some))
+                adding.carry_out(plans[-1], self._term.source_pk, place, self._strands, tally)
+            new = [each for plan in plans for each, _job in plan.new]
+            return self._counted(tally, len(new), self._wanted(place, new))
 
     def _below(self, queue: QueueRef, score_ms: int | None) -> Written:
         groups: frozenset[str] = frozenset()

@@ -19,6 +19,7 @@ from queues.failures.types import Found, How, SplitBy
 from queues.models import FailureSignature, FailureStrand
 
 REMEMBERED = 50_000  # strands
+NEW = 200  # strands that one transaction may have to make
 DEEPEST = 5  # times that one signature was split
 OTHERS = "…"  # the job name of the strand for all names beyond the most
 MOST_NAMES = 500  # job names of a signature in a queue with strands of their own
@@ -60,6 +61,20 @@ class Strands:
     def doubt(self, strands: set[int]) -> None:
         """Read these again before they are relied on."""
         self._checked -= strands
+
+    def portions(self, place: Place, found: Sequence[Found]) -> list[Sequence[Found]]:
+        """The same failures in parts, each with so few that may need a new strand that a transaction stays short."""
+        known = self._known.get(place.pk, {})
+        made: list[Sequence[Found]] = []
+        begin, unknown = 0, set[Key]()
+        for at, each in enumerate(found):
+            key = _key(known, each)
+            if key not in known:
+                unknown.add(key)
+                if len(unknown) > NEW:
+                    made.append(found[begin:at])
+                    begin, unknown = at, {key}
+        return [*made, found[begin:]]
 
     def of(self, source_pk: int, place: Place, found: Sequence[Found]) -> list[int]:
         """The keys of the strands of these failures, in order."""

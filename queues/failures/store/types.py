@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 
@@ -22,3 +22,12 @@ class Written:
     groups: frozenset[str] = frozenset()
     fresh: frozenset[str] = frozenset()
     wanted: Sequence[tuple[bytes, int]] = field(default=())
+
+
+def together(written: Iterable[Written]) -> Written:
+    """What came of several writings."""
+    new, groups, fresh, wanted = 0, frozenset[str](), frozenset[str](), list[tuple[bytes, int]]()
+    for each in written:
+        new, groups, fresh = new + each.new, groups | each.groups, fresh | each.fresh
+        wanted += each.wanted
+    return Written(new, groups, fresh, wanted)
