@@ -62,6 +62,7 @@ def indexing(source: str = "main", *, queues: Sequence[str] = (), since_days: fl
         "compared_ms": now,
         "commands_per_s": 0.3,
         "version": VERSION,
+        "why": "",
     }
     return Indexing.objects.update_or_create(source=at, defaults=defaults | fields)[0]
 

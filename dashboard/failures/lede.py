@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from queues.failures.find import Listing
 from queues.quantities import number, spelled
 
+_CALM: Mapping[str, Promise] = {
+    "all": gettext_lazy("Nothing failed for good in the last hour."),
+    "open": gettext_lazy("No open group failed in the last hour."),
+    "some": gettext_lazy("None of these failed in the last hour."),
+}
 LEADS = 0.5  # the share of the last hour that makes a group worth a sentence
 
 
-def lede(found: Listing, *, whole: bool) -> str:
-    """One to three sentences: what failed in the last hour, and whether a retry can help. `whole`: none is left out."""
+class Scope(StrEnum):
+    """Which groups a list holds."""
+
+    ALL = "all"
+    OPEN = "open"  # all but ignored and resolved ones
+    SOME = "some"
+
+
+def lede(found: Listing, scope: Scope) -> str:
+    """One to three sentences: what failed in the last hour, and whether a retry can help. "" where nothing is known."""
     if found.known.windows_ms is None:
         return ""
-    return " ".join(filter(None, (_hour(found, whole), _retry(found), _back(found))))
+    return " ".join(filter(None, (_hour(found, scope), _retry(found), _back(found))))
 
 
-def _hour(found: Listing, whole: bool) -> str:
+def _hour(found: Listing, scope: Scope) -> str:
     failed = found.totals.h1
     if not failed:
         if found.known.scanning:
             return _("No failure of the last hour has been read so far.")
-        return _("Nothing failed for good in the last hour.") if whole else _("None of these failed in the last hour.")
+        return str(_CALM[scope])
     if found.hit == 1:
         return ngettext(
             "%(n)s job failed in the last hour.", "%(n)s jobs failed in the last hour, all in one group.", failed

@@ -161,7 +161,7 @@ def growth(row: Row) -> SafeString:
 
 def last(row: Row) -> SafeString:
     """The part that says when it was last seen."""
-    return part(f"{row_key(row.slug)}-last", moment(row.last_ms))
+    return part(f"{row_key(row.slug)}-last", moment(row.last_ms, "day"))
 
 
 def grown(found: Growth) -> str:

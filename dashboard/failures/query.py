@@ -87,7 +87,7 @@ class FailuresQuery:
             (gettext("Source"), self.source),
             (gettext("Queue"), self.queue),
             (gettext("Job name"), self.name),
-            (gettext("Error holds"), self.text),
+            (gettext("Error contains"), self.text),
             (gettext("Last seen"), str(SEEN[self.seen][1]) if self.seen else ""),
             (gettext("From, UTC"), self.since),
             (gettext("Until, UTC"), self.until),

@@ -92,7 +92,8 @@ def state_word(value: str) -> str:
 def moment(when: float | datetime | None, style: str = "clock") -> SafeString | str:
     """A moment as `<time>` in UTC; scripts turn it into the reader's zone and style.
 
-    `style` is `clock` (time of day, with the date when it is not today) or `ms` (with milliseconds).
+    `style` is `clock` (time of day, with the date when it is not today), `ms` (with milliseconds) or `day` (the date
+    alone when it is not today).
     Milliseconds since 1970 or an aware datetime; a value that is no moment is written as it is.
     """
     at = when if isinstance(when, datetime) or when is None else instant(when)
@@ -112,7 +113,9 @@ def _moment_text(at: datetime, style: str) -> str:
     text = f"{at:%H:%M:%S}"
     if style == "ms":
         text += f".{at.microsecond // 1000:03d}"
-    return text if at.date() == datetime.now(UTC).date() else f"{at:%Y-%m-%d} {text}"
+    if at.date() == datetime.now(UTC).date():
+        return text
+    return f"{at:%Y-%m-%d}" if style == "day" else f"{at:%Y-%m-%d} {text}"
 
 
 @register.simple_tag

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
@@ -11,15 +13,17 @@ from dashboard.access import actor_of
 from dashboard.failures import exported
 from dashboard.failures.deploys import DeployForm
 from dashboard.failures.heads import columns, kinds, states
-from dashboard.failures.lede import lede
+from dashboard.failures.lede import Scope, lede
 from dashboard.failures.lines import WINDOW_WORDS, Line
 from dashboard.failures.query import FailuresQuery
 from dashboard.http import page
 from queues import audit, deploys
 from queues.failures import find
+from queues.quantities import instant, spelled
 from queues.registry import configured
 
 EXPORT = "export-failures"
+UNKNOWN = ("unread", "never", "reading")  # why there is no row, though something may have failed
 
 
 @require_safe
@@ -34,6 +38,8 @@ def listing(query: FailuresQuery, found: find.Listing) -> dict[str, object]:
     """What the page needs, but for its forms."""
     sources = query.sources
     queues = find.queues_of(sources)
+    none = "" if found.rows else nothing(query, found)
+    scope = Scope.SOME if query.filtered else Scope.ALL if query.state == "all" else Scope.OPEN
     return {
         "query": query,
         "found": found,
@@ -43,8 +49,12 @@ def listing(query: FailuresQuery, found: find.Listing) -> dict[str, object]:
         "states": states(query, found),
         "kinds": kinds(query, found),
         "totals": [(name, head, getattr(found.totals, name)) for name, (head, _when) in WINDOW_WORDS.items()],
-        "none": "" if found.rows else nothing(query, found),
-        "lede": lede(found, whole=query.state == "all" and not query.filtered),
+        "none": none,
+        "bare": none not in ("", "filter", "calm"),
+        "lede": "" if none in UNKNOWN else lede(found, scope),
+        "stale_ms": None if none else stale_ms(found.known),
+        "fresh": spelled(found.fresh).capitalize(),
+        "read_at": _as_of(found.known),
         "queues": queues,
         "unknown_queue": bool(query.queue) and query.filters.queue not in {ref.slug for ref in queues},
         "names": find.names_of(sources),
@@ -53,6 +63,17 @@ def listing(query: FailuresQuery, found: find.Listing) -> dict[str, object]:
         "most": exported.MOST_GROUPS,
         "deploys": deploys.newest(sources),
     }
+
+
+def _as_of(known: find.Known) -> datetime | None:
+    """When the oldest of what is shown was right."""
+    return instant(min((each.at_ms for each in known.standings.values() if each.at_ms is not None), default=None))
+
+
+def stale_ms(known: find.Known) -> int | None:
+    """The moment of which the page tells where that is not now; None: now."""
+    held = [each.at_ms for each in (*known.blind.values(), *known.silent.values()) if each.at_ms is not None]
+    return min(held, default=known.windows_ms if known.late else None)
 
 
 def nothing(query: FailuresQuery, found: find.Listing) -> str:

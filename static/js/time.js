@@ -26,11 +26,12 @@ const write = (node) => {
   const ms = `.${String(date.getMilliseconds()).padStart(3, "0")}`;
   const own = parts(date, choice.zone);
   const utc = parts(date, "utc");
-  const exact = (own.day === parts(new Date(now()), choice.zone).day ? "" : `${own.day} `) + own.clock + (node.dataset.time === "ms" ? ms : "");
+  const day = own.day === parts(new Date(now()), choice.zone).day ? "" : own.day;
+  const exact = day && node.dataset.time === "day" ? day : (day && `${day} `) + own.clock + (node.dataset.time === "ms" ? ms : "");
   const past = now() - date.getTime();
   const ago = (past >= 0 ? words.ago : words.in).replace("{}", duration(Math.abs(past)));
   const full = `${own.day} ${own.clock}${ms} ${own.offset}`;
-  const relative = choice.clock === "relative" && node.dataset.time === "clock";
+  const relative = choice.clock === "relative" && ["clock", "day"].includes(node.dataset.time);
   const age = node.dataset.time === "age" || node.dataset.time === "until";
   const span = node.dataset.time === "age" || past < 0 ? duration(Math.abs(past)) : words.overdue.replace("{}", duration(past));
   const text = age ? span : relative ? ago : exact;
@@ -57,7 +58,7 @@ export const moment = (ms) => {
 };
 
 /** Moments that are shown as "3 min ago" grow older while the page stays open. */
-export const grow = () => { if (choice.clock === "relative") for (const node of document.querySelectorAll("time[data-time=clock]")) write(node); };
+export const grow = () => { if (choice.clock === "relative") for (const node of document.querySelectorAll("time[data-time=clock], time[data-time=day]")) write(node); };
 
 document.addEventListener("pointerover", (event) => {
   const node = event.target.closest?.("time[data-time]");

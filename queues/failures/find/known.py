@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from queues.failures.find.rows import WINDOWS
 from queues.failures.standing import Index, Standing, standings
+from queues.failures.windows import since
 from queues.models import IndexedQueue, Indexing
 from queues.quantities import HOUR, now_ms
 
@@ -95,7 +96,7 @@ class Known:
         """The windows of which failures may be missing: they reach back behind what is known, or over a gap."""
         if self.windows_ms is None or self.since_ms is None or self.scanning or self.never:
             return tuple(WINDOWS)
-        begins = {name: self.windows_ms - hours * HOUR for name, hours in WINDOWS.items()}
+        begins = {name: since(name, self.windows_ms) for name in WINDOWS}
         return [
             name
             for name, begin in begins.items()
