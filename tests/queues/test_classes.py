@@ -11,13 +11,15 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
+from bench.failures.corpus import load
 from queues.audit import Actor, Asked
 from queues.errors import BadInput
 from queues.failures import classes
 from queues.failures.classes import rules as deciding_rules
 from queues.failures.classes.built_in import BUILT_IN
-from queues.failures.classes.matching import Own, anywhere, whole
+from queues.failures.classes.matching import Own, anywhere, said, whole
 from queues.failures.classes.rules import Rules
+from queues.failures.signature import of
 from queues.failures.types import Kind, Signature, Verdict
 from queues.models import AuditEntry, ClassRule, FailureGroup, FailureSignature, FailureStrand
 from tests.failing import make_group
@@ -104,6 +106,19 @@ def test_a_built_in_rule_knows_what_a_retry_can_do(kind: Kind, given: Signature)
 def test_what_the_author_of_a_job_says_holds_before_what_its_message_looks_like() -> None:
     said = verdict(signature("Request failed with status code 503", error_class="UnrecoverableError", code="503"))
     assert said == Verdict(Kind.PERMANENT, "UnrecoverableError")
+
+
+def test_the_first_rule_is_found_as_if_each_was_asked_in_its_order() -> None:
+    for entry in load("tune"):
+        thrown = said(of(entry.thrown))
+        asked = next((rule for rule in BUILT_IN if rule.means(thrown)), None)
+        assert deciding_rules.built_in(thrown).rule == (asked.name if asked else "")
+
+
+def test_failures_of_the_corpus_that_the_rules_are_tuned_with_are_of_their_class() -> None:
+    entries = load("tune")
+    wrong = [entry.id for entry in entries if deciding_rules.built_in(said(of(entry.thrown))).kind is not entry.kind]
+    assert len(wrong) <= len(entries) * 0.02, wrong
 
 
 def test_each_built_in_rule_has_its_own_name_words_and_advice_and_something_to_match() -> None:
@@ -248,7 +263,7 @@ def test_a_verdict_is_remembered_and_that_has_a_bound(monkeypatch: pytest.Monkey
     for number in range(50):
         rules.verdict(signature(f"m{number}"), name="", queue_slug="q", source="main")
         assert len(rules._verdicts) <= 10
-        assert len(rules._ours) <= 10
+        assert len(rules._thrown) <= 10
     with mock.patch.object(rules, "_decide") as decide:
         rules.verdict(signature("m49"), name="", queue_slug="q", source="main")
     assert not decide.called

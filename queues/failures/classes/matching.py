@@ -21,31 +21,20 @@ _PARTS = re.compile(r"[\s,;|/:=]+")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A failure as rules see it: texts in small letters, each code by itself."""
+    """What was thrown as rules see it: texts in small letters, each code by itself."""
 
     shape: str
     error_class: str
     codes: Sequence[str]
     message: str
-    name: str
-    queue: str
-    source: str
 
 
-def said(signature: Signature, name: str = "", queue: str = "", source: str = "") -> Said:
-    """A signature, a job name and a queue's slug for comparing."""
+def said(signature: Signature) -> Said:
+    """A signature for comparing."""
     code = signature.code.lower()
     codes = dict.fromkeys((code, *_PARTS.split(code)))
     codes.pop("", None)
-    return Said(
-        signature.shape,
-        signature.error_class.lower(),
-        tuple(codes),
-        signature.message.lower(),
-        name.lower(),
-        queue,
-        source,
-    )
+    return Said(signature.shape, signature.error_class.lower(), tuple(codes), signature.message.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +54,7 @@ class BuiltIn:
     messages: Sequence[str] = ()
     texts: Sequence[str] = ()  # messages as a whole
 
-    def matches(self, failure: Said) -> bool:
+    def means(self, failure: Said) -> bool:
         return (
             failure.shape in self.shapes
             or _any_whole(self.classes, failure.error_class)
@@ -92,29 +81,26 @@ class Own:
     queue: str = ""
     pk: int = 0  # 0: not kept yet
 
-    def matches(self, failure: Said) -> bool:
+    def means(self, thrown: Said) -> bool:
+        """Whether what was thrown matches, wherever that was."""
         return (
-            self.source in ("", failure.source)
-            and self.queue in ("", failure.queue)
-            and (not self.error_class or whole(self.error_class.lower(), failure.error_class))
-            and (not self.code or any(whole(self.code.lower(), code) for code in failure.codes))
-            and (not self.name or whole(self.name.lower(), failure.name))
-            and (not self.message or anywhere(self.message.lower(), failure.message))
+            (not self.error_class or whole(_small(self.error_class), thrown.error_class))
+            and (not self.code or any(whole(_small(self.code), code) for code in thrown.codes))
+            and (not self.message or anywhere(_small(self.message), thrown.message))
+        )
+
+    def holds_for(self, name: str, queue: str, source: str) -> bool:
+        """Whether the job's name, the queue's slug and the source match."""
+        return (
+            self.source in ("", source)
+            and self.queue in ("", queue)
+            and (not self.name or whole(_small(self.name), name.lower()))
         )
 
     @property
     def title(self) -> str:
         """The name by which it is shown as the one that decided: what it matches, at most 100 characters."""
-        told = (
-            *(("class", self.error_class), ("code", self.code), ("message", self.message)),
-            *(("job", self.name), ("queue", self.queue), ("source", self.source)),
-        )
-        shown = ", ".join(f"{word} {_short(value)}" for word, value in told if value)
-        full = ", ".join(f"{word} {value}" for word, value in told if value)
-        if shown == full and len(shown) <= 100:
-            return shown
-        # Two rules that begin alike must not be taken for one.
-        return f"{shown[:90]}… {hashlib.sha256(full.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
+        return _title(self)
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -125,6 +111,25 @@ class Own:
     @property
     def empty(self) -> bool:
         return not any(self.patterns)
+
+
+@lru_cache(maxsize=1_024)
+def _title(own: Own) -> str:
+    told = (
+        *(("class", own.error_class), ("code", own.code), ("message", own.message)),
+        *(("job", own.name), ("queue", own.queue), ("source", own.source)),
+    )
+    shown = ", ".join(f"{word} {_short(value)}" for word, value in told if value)
+    full = ", ".join(f"{word} {value}" for word, value in told if value)
+    if shown == full and len(shown) <= 100:
+        return shown
+    # Two rules that begin alike must not be taken for one.
+    return f"{shown[:90]}… {hashlib.sha256(full.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
+
+
+@lru_cache(maxsize=4_096)
+def _small(pattern: str) -> str:
+    return pattern.lower()
 
 
 def whole(pattern: str, text: str) -> bool:

@@ -12,6 +12,7 @@ from django.db import DatabaseError
 
 from queues.failures.classes.built_in import BUILT_IN
 from queues.failures.classes.matching import Own, Said, said
+from queues.failures.classes.table import table
 from queues.failures.types import Kind, Signature, Verdict
 from queues.models import ClassRule
 
@@ -19,6 +20,7 @@ RULES_VERSION = 1  # of what is built in; a higher one decides all that is index
 KNOWN_FOR_S = 5.0  # so long a process goes by what it read; it sees its own changes at once
 CACHED = 20_000  # verdicts that are kept
 
+_TABLE = table(BUILT_IN)
 log = logging.getLogger(__name__)
 
 
@@ -30,7 +32,7 @@ class Rules:
         told = repr((RULES_VERSION, [(*_fields(each),) for each in self.own]))
         self.fingerprint = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
-        self._ours: dict[str, Verdict] = {}
+        self._thrown: dict[str, tuple[Sequence[Own], Verdict]] = {}
 
     @staticmethod
     def current() -> Rules:
@@ -51,25 +53,24 @@ class Rules:
         return found
 
     def _decide(self, signature: Signature, name: str, queue: str, source: str) -> Verdict:
-        if self.own:
-            failure = said(signature, name, queue, source)
-            for each in self.own:
-                if each.matches(failure):
-                    return Verdict(each.kind, each.title)
-        found = self._ours.get(signature.digest)
+        found = self._thrown.get(signature.digest)
         if found is None:
-            if len(self._ours) >= CACHED:
-                self._ours.clear()
-            found = self._ours[signature.digest] = built_in(said(signature))
-        return found
+            if len(self._thrown) >= CACHED:
+                self._thrown.clear()
+            thrown = said(signature)
+            own = [each for each in self.own if each.means(thrown)]
+            found = self._thrown[signature.digest] = own, built_in(thrown)
+        own, ours = found
+        for each in own:
+            if each.holds_for(name, queue, source):
+                return Verdict(each.kind, each.title)
+        return ours
 
 
-def built_in(failure: Said) -> Verdict:
+def built_in(thrown: Said) -> Verdict:
     """The class by our own rules alone: they see neither job name nor queue."""
-    for rule in BUILT_IN:
-        if rule.matches(failure):
-            return Verdict(rule.kind, rule.name)
-    return Verdict(Kind.UNKNOWN)
+    rule = _TABLE.first(thrown)
+    return Verdict(rule.kind, rule.name) if rule else Verdict(Kind.UNKNOWN)
 
 
 class _Book:

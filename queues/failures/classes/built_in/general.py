@@ -10,6 +10,17 @@ from queues.failures.classes.matching import BuiltIn
 from queues.failures.types import Kind
 
 RULES: Sequence[BuiltIn] = (
+    BuiltIn(
+        "says nothing",
+        Kind.UNKNOWN,
+        _("the error does not say what went wrong"),
+        _("Read the stack and the log of the worker. Who wraps or throws such errors could keep the cause in them."),
+        messages=(
+            *("unknown error", "something went wrong", "unexpected error", "an error occurred", "unspecified error"),
+            *("error has occurred", "unhandled error", "see previous error", "current transaction is aborted"),
+        ),
+        texts=("error", "failed", "undefined", "null", "oops", "unexpected", "[object object]", "unknown"),
+    ),
     # Promise.any tells no causes. What is tried on several ways at once is a network more often than not.
     BuiltIn(
         "all ways failed",
@@ -32,7 +43,8 @@ RULES: Sequence[BuiltIn] = (
             *("connexion", "réessayer", "zeitüberschreitung", "nicht verfügbar", "nicht erreichbar", "verbindung"),
             *("erneut versuchen", "non disponibile", "riprova", "таймаут", "недоступ", "超时", "タイムアウト", "稍后"),
             *("connection", "network", "too many", "quota", "shutting down", "restarting", "not ready", "aborted"),
-            *("offline", "is down", "outage", "exhausted", "backpressure", "cancelled", "canceled", "starting up"),
+            *("offline", "is down", "shut down", "after calling end", "not available", "outage", "exhausted"),
+            *("backpressure", "cancelled", "canceled", "starting up"),
         ),
     ),
     BuiltIn(
@@ -50,13 +62,13 @@ RULES: Sequence[BuiltIn] = (
             *("not found", "does not exist", "doesn't exist", "do not exist", "no such", "invalid", "missing"),
             *("must be",),
             *("must have", "required", "unknown", "not supported", "not valid", "not allowed", "duplicate"),
-            *("too large", "larger than"),
+            *("too large", "larger than", "size of * exceeded", "maxcontentlength", "maxbodylength"),
             *("too long", "too short", "exceeds", "expired", "mismatch", "denied", "refused", "not exist"),
             *("unexpected",),
             *("cannot be", "can't be", "could not find", "cannot find", "can't find", "unable to find"),
             *("not a number",),
             *("out of range", "already", "disabled", "deleted", "not enabled", "not configured", "bad ", "incorrect"),
-            *("no longer", "does not match", "don't match", "not match", "not registered", "wrong", "empty"),
+            *("no longer", "does not match", "don't match", "not match", "not registered", "empty"),
             *("insufficient", "too big", "too small", "not a ", "not an ", "inactive", "suspended"),
         ),
     ),

@@ -29,7 +29,7 @@ RULES: Sequence[BuiltIn] = (
         _("A retry fails the same way until the credentials or rights are put right; then retry all of them."),
         codes=(
             *("401", "403", "407", "28p01", "28000", "1045", "1698", "er_access_denied*", "p1000", "eauth"),
-            *("noauth", "wrongpass", "noperm", "18", "8000", "eneedauth", "e401", "er_dbaccess_denied_error"),
+            *("noauth", "wrongpass", "noperm", "eneedauth", "e401", "er_dbaccess_denied_error"),
         ),
         classes=(
             *("unauthorized*", "forbidden*", "authenticationerror", "authorizationerror", "*autherror"),

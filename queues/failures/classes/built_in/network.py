@@ -48,7 +48,7 @@ RULES: Sequence[BuiltIn] = (
         _("A retry can help once the other side answers in time again. It may have done its work all the same."),
         codes=(
             *("etimedout", "esockettimedout", "econnaborted", "und_err_connect_timeout", "und_err_headers_timeout"),
-            *("und_err_body_timeout", "err_timed_out", "err_socket_connection_timeout", "timeout", "23"),
+            *("und_err_body_timeout", "err_timed_out", "err_socket_connection_timeout", "timeout"),
             *("err_http_request_timeout", "err_script_execution_timeout", "abort_err", "err_canceled"),
             *("und_err_aborted",),
             *("ecanceled",),
@@ -71,7 +71,7 @@ RULES: Sequence[BuiltIn] = (
             *("did not answer", "not responding", "response timeout", "timeout expired", "within the timeout"),
             *("ms timeout",),
             *("did not finish in", "did not complete within", "did not complete in", "exceeded deadline"),
-            *("job timeout",),
+            *("job timeout", "greeting never received", "job exceeded"),
         ),
     ),
     BuiltIn(
@@ -89,7 +89,7 @@ RULES: Sequence[BuiltIn] = (
         ),
         classes=(
             *("connectionerror", "connectionrefused*", "connectionreset*", "networkerror", "socketerror"),
-            *("*connectionclosed*", "*connectionlost*", "fetcherror", "*connectexception"),
+            *("*connectionclosed*", "*connectionlost*", "*connectexception"),
         ),
         messages=(
             *("socket hang up", "econnreset", "econnrefused", "epipe", "ehostunreach", "enetunreach", "fetch failed"),
@@ -109,7 +109,7 @@ RULES: Sequence[BuiltIn] = (
             *("write after end", "unexpected eof", "unexpected end of file", "server disconnected", "peer closed"),
             *("terminated unexpectedly", "lost connection", "dropped the connection", "has been destroyed"),
         ),
-        texts=("terminated",),
+        texts=("terminated", "aborted"),
     ),
     BuiltIn(
         "out of resources",
@@ -118,7 +118,7 @@ RULES: Sequence[BuiltIn] = (
         _("A retry can help once there is room again on the machine."),
         codes=(
             *("emfile", "enfile", "ebusy", "eagain", "enospc", "enobufs", "edquot", "etxtbsy", "eio", "eaddrinuse"),
-            *("53100", "53000", "1021", "sqlite_full", "sqlite_ioerr*", "er_disk_full", "eintr", "13", "estale"),
+            *("53100", "53000", "1021", "sqlite_full", "sqlite_ioerr*", "er_disk_full", "eintr", "estale"),
             *("elocked",),
         ),
         messages=(

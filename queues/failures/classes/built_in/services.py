@@ -97,8 +97,8 @@ RULES: Sequence[BuiltIn] = (
         codes=(
             *("card_declined", "expired_card", "incorrect_cvc", "insufficient_funds", "do_not_honor"),
             *("incorrect_number",),
-            *("authentication_required", "stolen_card", "lost_card", "charge_already_*", "resource_missing"),
-            *("payment_intent_*", "amount_too_*", "invalid_*", "generic_decline", "fraudulent", "parameter_*"),
+            *("authentication_required", "stolen_card", "lost_card", "charge_already_*"),
+            *("payment_intent_*", "amount_too_*", "generic_decline", "fraudulent"),
         ),
         classes=("stripecarderror", "carderror", "*paymentdeclined*", "*paymentrefused*", "*carddeclined*"),
         messages=(
@@ -113,6 +113,10 @@ RULES: Sequence[BuiltIn] = (
         Kind.PERMANENT,
         _("Stripe refused the request as such"),
         _("A retry fails the same way. Fix the request, the key or the object that it names."),
+        codes=(
+            *("resource_missing", "parameter_*", "invalid_request_error", "invalid_number", "account_invalid"),
+            *("email_invalid", "token_already_used", "url_invalid", "secret_key_required", "tax_id_invalid"),
+        ),
         classes=(
             *("stripeinvalidrequesterror", "stripeauthenticationerror", "stripepermissionerror"),
             *("stripeidempotencyerror",),
