@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from django.http import HttpResponse
 from django.test import Client
@@ -45,8 +47,7 @@ def timeouts() -> FailureGroup:
 
 def rule(client: Client, at: str = "add", **fields: str) -> HttpResponse:
     """Send the form; `thrown` is the class of the error."""
-    answer: HttpResponse = client.post(f"{PAGE}{at}/", {"kind": "permanent", **fields})
-    return answer
+    return cast(HttpResponse, client.post(f"{PAGE}{at}/", {"kind": "permanent", **fields}))
 
 
 def kinds() -> list[str]:

@@ -60,8 +60,8 @@ class Rules:
             thrown = said(signature)
             own = [each for each in self.own if each.means(thrown)]
             found = self._thrown[signature.digest] = own, built_in(thrown)
-        own, ours = found
-        for each in own:
+        candidates, ours = found
+        for each in candidates:
             if each.holds_for(name, queue, source):
                 return Verdict(each.kind, each.title)
         return ours
