@@ -9,7 +9,7 @@ import redis
 
 from queues import failed
 from queues.failures.desk import Desk
-from queues.failures.index import fresh
+from queues.failures.index import fresh, looking
 from queues.failures.index.standing import behind_ms
 from queues.failures.types import How
 from queues.models import Failure, FailureGroup
@@ -226,7 +226,7 @@ def test_the_page_of_events_is_bounded(
 ) -> None:
     monkeypatch.setattr(failed, "PAGE", 7)
     asked: list[int] = []
-    real = fresh.rows_near
+    real = looking.rows_near
 
     def watched(track: object, jobs: set[bytes]) -> object:
         asked.append(len(jobs))

@@ -209,7 +209,8 @@ def test_an_error_that_nobody_foresaw_begins_anew(
 
 
 def test_the_pace_leaves_room_for_others() -> None:
-    clock, slept = [100.0], []
+    clock = [100.0]
+    slept: list[float] = []
     pace = Pace(lambda: clock[0], slept.append)
     pace.wrote(1000, 0.2)
     pace.wait()
