@@ -19,6 +19,7 @@ from queues.failures.classes import rules as deciding_rules
 from queues.failures.classes.built_in import BUILT_IN
 from queues.failures.classes.matching import Own, anywhere, said, whole
 from queues.failures.classes.rules import Rules
+from queues.failures.index.chores import Chores
 from queues.failures.signature import of
 from queues.failures.types import Kind, Signature, Verdict
 from queues.models import AuditEntry, ClassRule, FailureGroup, FailureSignature, FailureStrand
@@ -480,6 +481,12 @@ def test_the_index_decides_anew_when_the_rules_are_others_and_not_otherwise(time
     assert {kind for _, kind, _ in strands()} == {"unknown"}
     keep(Kind.PERMANENT, code="nowhere")
     assert classes.keep("main", seen) != seen
+    assert {kind for _, kind, _ in strands()} == {"transient"}
+
+
+def test_the_index_looks_after_classes_from_its_first_minute_on(timeouts: FailureGroup) -> None:
+    FailureStrand.objects.update(kind="unknown")
+    Chores().run(mock.MagicMock(source="main"))
     assert {kind for _, kind, _ in strands()} == {"transient"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from queues.failures import classes
 from queues.failures.index.term import Term
 from queues.quantities import MINUTE, now_ms
 
@@ -15,15 +16,18 @@ class Chores:
 
     def __init__(self) -> None:
         self._minute = 0
+        self._rules = ""  # by which all strands are classified; "": nobody knows yet
         self._slice_at = 0.0
 
     def run(self, term: Term) -> None:
-        """Count windows anew when a minute is over."""
+        """Count windows anew when a minute is over, and classify anew when rules are others than before."""
         minute = now_ms() // MINUTE
         if minute != self._minute:
             with term.writing():
                 written = term.store.count_windows()
             term.note_changed(written)
+            # What another process classified by rules that it had read a moment before they changed is put right, too.
+            self._rules = classes.keep(term.source, self._rules)
             self._minute = minute
 
     def slice_due(self) -> bool:
