@@ -105,7 +105,10 @@ def test_names_that_are_codes_count_as_codes() -> None:
     assert signed("no", f"TypeError [ERR_INVALID_ARG_TYPE]: no{FRAME}").code == "ERR_INVALID_ARG_TYPE"
 
 
-CAUSE = "\n  [cause]: Error: connect {code} 10.0.0.7:3000\n      at x (node:net:1:1) {{\n    errno: -111,\n    code: '{code}'"
+CAUSE = (
+    "\n  [cause]: Error: connect {code} 10.0.0.7:3000\n      at x (node:net:1:1) {{\n"
+    "    errno: -111,\n    code: '{code}'"
+)
 
 
 def test_where_the_message_says_nothing_its_cause_counts() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from queues.failures.signature import explain, of
@@ -173,6 +176,9 @@ APART: list[tuple[str, ...]] = [
     ("", "null", "[object Object]"),
     ("error code 1062", "error code 1213"),
 ]
+
+
+ALIKE += json.loads(Path(__file__).with_name("signature_variations.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("reasons", ALIKE, ids=lambda reasons: reasons[0].strip()[:40])

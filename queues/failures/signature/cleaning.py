@@ -33,6 +33,11 @@ _HINTS = (
 _HINT = re.compile(r"(?:id|uuid|ray|ref|reference|number|request|trace)[\"']?(?:\s?[:=#]|\s(?:is\s)?[\w-])")
 _LOOSE_END = re.compile(r"[\s,;.(\[|-]+$")
 _SPACES = re.compile(r"\s{2,}|[\t\r\n\v\f\u00a0\u2028\u2029]")
+_HTML = re.compile(r"(?i:<!doctype html|<html\b)")
+_TITLE = re.compile(r"(?i:<title>)\s{0,20}([^<\n]{1,200})")
+_SQL = re.compile(
+    r"(?i:(insert into|select|update|delete from|with|alter table)\b)(?=[^\n]*[\"'`$(=*])[^\n]{8,} - (?=\w)"
+)
 _PRISMA = re.compile(r"Invalid `[^`\n]{1,100}` invocation")
 _CODE = ("", " ", "\t", "{", "}", ")", "]", "+", "-", "~", "?")
 _EXCERPT = re.compile(r"\s*\d{1,6}(?:\s|$)|(?:/|[A-Za-z]:\\)[^\s]*:\d{1,6}:\d{1,6}$|await |const |return ")
@@ -63,7 +68,7 @@ def hidden(line: str) -> str:
 
 def sense(text: str) -> str:
     """The first line that says something, as one line."""
-    text = text[:READ]
+    text = _without_html(text[:READ])
     if "\n" not in text:
         line = text.partition("\\n")[0] if "\\n" in text else text
     elif found := _PRISMA.match(text.lstrip()):
@@ -72,7 +77,18 @@ def sense(text: str) -> str:
         line = _first(text)
     if _SPACES.search(line):
         line = _SPACES.sub(" ", line)
+    if " - " in line and (statement := _SQL.match(line)):  # knex and others: the statement, then what is wrong
+        line = f"{statement[1]}: {line[statement.end() :]}"
     return _unlogged(line).strip()
+
+
+def _without_html(text: str) -> str:
+    """A page of HTML in a message by its title alone."""
+    found = _HTML.search(text)
+    if found is None:
+        return text
+    title = _TITLE.search(text, found.start())
+    return text[: found.start()] + (title[1] if title else "HTML")
 
 
 def _unlogged(line: str) -> str:

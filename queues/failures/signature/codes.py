@@ -40,12 +40,12 @@ _PHRASES = (
     "|Service (?:Temporarily )?Unavailable|Gateway Time-?out|HTTP Version|Insufficient Storage|Loop Detected"
     "|Network Authentication"
 )
-_UPPER = re.compile(r"[A-Z][A-Z0-9_]{2}|[A-Z]\d{3}")
+_UPPER = re.compile(r"[A-Z][A-Z0-9_]{2}|[A-Z]\d{3}|\[Errno ")
 _NAMED = re.compile(
     r"(?<![\w.@/$])(?:(" + "|".join(sorted(_ERRNO.split(), key=len, reverse=True)) + r")(?![\w$])"
     r"|((?:UND_ERR|ERR|ER|HPE|SQLITE|ORA|LIMIT|FST|SSL|TLS)_[A-Z0-9_]{2,60})(?!\w)"
     r"|(P[1-6]\d{3}|ORA-\d{5}|AADSTS\d{4,7}|TS\d{4,5}|E\d{3,5})(?![\w-])"
-    r"|SQLSTATE\W{0,3}([0-9A-Z]{5})(?!\w))"
+    r"|SQLSTATE\W{0,3}([0-9A-Z]{5})(?!\w)|Errno (-?\d{1,5})\])"
 )
 _LEADING = re.compile(r"[\[(]?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:[\])]|:|$| - )")
 _BRACKETED = re.compile(r"[\[(]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|(?:auth|messaging|storage|firestore)/[a-z-]{3,60})[\])]")

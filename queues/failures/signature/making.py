@@ -14,6 +14,7 @@ from queues.failures.types import VERSION, Signature, Thrown
 
 KNOWN = 1024  # failures that are remembered as they stand: some 12 MB where all are as long as they may be
 MESSAGE = 500  # characters
+LONG, HEAD = 1_000, 250  # of a line that is longer than the one only the other counts
 TITLE = 200
 
 _NOTHING = ("null", "undefined", "None")
@@ -150,11 +151,11 @@ def _normal(line: str, code: str, trace: Trace | None) -> str:
     bare = line[1:-1]
     if len(line) > 2 and line[0] == line[-1] == "'" and bare.isidentifier():  # the message of a KeyError
         return bare
-    return (
-        _finished(normalise(line, code, trace))
-        if trace is None
-        else _finished(_once(normalise(line, code, trace), trace))
-    )
+    made = normalise(line, code, trace)
+    if trace is not None:
+        made = _once(made, trace)
+    # The end of a dump is cut anywhere, and what it is stands in front.
+    return _finished(made)[: HEAD if len(line) > LONG else MESSAGE]
 
 
 @lru_cache(maxsize=2048)

@@ -20,16 +20,36 @@ Trace = Callable[[str, str, str], None]  # rule, before, after
 
 _S = r"\s\"'`<>(){}\[\],;=|“”‘’«»"  # what parts words
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_SCAN = re.compile(
-    r"(?P<quote>(?<![\w\\])(?:\"(?:[^\"\\\n]|\\.)*+\"|`[^`\n]*+`|'(?:[^'\n]|(?<=\w)'(?=\w))*+')(?!\w))"
-    r"|(?P<date>(?<![\w.])(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
-    rf"|(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{{0,6}},? )?(?:{_MONTH}[a-z]{{0,6}} \d{{1,2}}(?:,? \d{{4}})?"
-    rf"|\d{{1,2}} {_MONTH}[a-z]{{0,6}},? \d{{4}})"
-    r"(?:,? \d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?)?(?: (?:GMT|UTC)(?:[+-]\d{4})?)?(?: \([A-Z][\w +-]{0,40}\))?)(?!\w))"
-    r"|(?P<url>(?<!\w)[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s\"'`<>]*+)"
-    rf"|(?P<word>(?<![^{_S}])[A-Za-z_$.:#~+*-]*+[\d/\\@%][^{_S}]*+)"
+_QUOTE = (
+    r"\"(?<![\w\\].)(?:[^\"\\\n]|\\.)*+\"(?!\w)|`(?<![\w\\].)[^`\n]*+`(?!\w)"
+    r"|'(?<![\w\\].)(?:[^'\n]|(?<=\w)'(?=\w))*+'(?!\w)"
 )
-_MAY_VARY = re.compile(r"[\d/\\@\"'`%]")
+_TYPOGRAPHIC = r"|“[^”\n]*+”|‘[^’\n]*+’|«[^»\n]*+»|„[^“”\n]*+[“”]"
+_PAIR = r"=\((?<=\)=\()[^()\n]*+\)|is \((?<=value is \()[^()\n]*+\)"  # (email)=(a@b.c)
+_DATED = (
+    r"(?=[\dMTWFSJAOND])(?<![\w.])"
+    r"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
+    rf"|(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{{0,6}},? )?(?:{_MONTH}[a-z]{{0,6}} (?:\d{{4}}|\d{{1,2}}(?:,? \d{{4}})?)"
+    rf"|\d{{1,2}} {_MONTH}[a-z]{{0,6}},? \d{{4}})"
+    r"(?:,? \d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?)?(?: (?:GMT|UTC)(?:[+-]\d{4})?)?(?: \([A-Z][\w +-]{0,40}\))?)(?!\w)"
+)
+_URL = r"|(?P<url>(?<!\w)[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s\"'`<>]*+)"
+_WORD = rf"(?<![^{_S}])[A-Za-z_$.:#~+*-]*+[\d/\\@%][^{_S}?]*+(?:\?[^\s\"'`<>(){{}}\[\],;|]*+)?"
+
+
+def _scanner(*, typographic: bool, urls: bool) -> re.Pattern[str]:
+    quote = _QUOTE + (_TYPOGRAPHIC if typographic else "")
+    return re.compile(
+        f"(?P<quote>{quote})|(?P<pair>{_PAIR})|(?P<date>{_DATED}){_URL if urls else ''}|(?P<word>{_WORD})"
+    )
+
+
+_SCANNERS = {  # what a text cannot hold is not looked for at each of its characters
+    (typographic, urls): _scanner(typographic=typographic, urls=urls)
+    for typographic in (False, True)
+    for urls in (False, True)
+}
+_MAY_VARY = re.compile(r"[\d/\\@\"'`%]|=\(|is \(")
 _CODED = re.compile(r"[A-Za-z]*\d\w*")
 _ENHANCED = re.compile(r"#?[245]\.\d{1,3}\.\d{1,3}$")
 _EMAIL = re.compile(r"[^@/\s:]{1,64}+@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.[A-Za-z]{2,24}$")
@@ -44,7 +64,7 @@ _INNER = re.compile(
     r"|(?P<ip>(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.]*\.\d))(?::(?P<port>\d{1,5}))?"
     r"|(?P<chunk>(?<![A-Za-z0-9])(?:[A-Za-z]*+\d[A-Za-z0-9]*+))"
 )
-_UNIT = re.compile(r"\d++(?:(ns|us|µs|ms|s|secs?|m|mins?|h|hrs?|d)|(?:[kKMGT]i?[bB]|B|bytes?))$")
+_UNIT = re.compile(r"[+-]?\d++(?:[.,]\d++)*+(?:(ns|us|µs|ms|s|secs?|m|mins?|h|hrs?|d)|(?:[kKMGT]i?[bB]|B|bytes?))$")
 _LENGTH = re.compile(r"(?:\d{1,9}[dhms]){2,9}$")
 _PLAIN_WORDS = (
     "utf8 utf16 utf32 latin1 iso8859 sha1 sha256 sha384 sha512 md5 base64 base32 base58 http1 http2 http3 h2 h264 "
@@ -58,9 +78,12 @@ _PLAIN_WORDS = (
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 _VERSION = re.compile(r"[vV]\d{1,3}$")
 _LETTERED = re.compile(r"([A-Za-z]{2,})\d++$")
-_MARKS = re.compile(r"‹n›(?:[-_.:/+]?‹n›)++|(?<![\w›])-(?=‹n›)")
+_VOWEL = re.compile(r"[aeiouyAEIOUY]")  # what has none is no word
+_MARKS = re.compile(
+    r"‹n›(?:(?:[-_.:/+]|[-.](?:rc|alpha|beta|next|canary|pre)\.?)?‹n›|-[A-Z]{1,4}(?![A-Za-z]))++|(?<![\w›])-(?=‹n›)"
+)
 _AROUND = re.compile(
-    r"‹n›(?:(?P<list>(?:[.,]‹n›)++)"
+    r"‹n›(?:(?P<list>(?:[., ]‹n›)++)"
     r"|(?P<time> ?(?:milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?)(?!\w))"
     r"|(?P<size> ?(?:[kKMGT]i?B|bytes?)(?!\w)))"
 )
@@ -69,9 +92,10 @@ _SAME = re.compile(r"(‹\w{1,8}›)(?:(?:, ?(?:and |or )?| and | or | ?\| ?|/)\
 
 def normalise(text: str, code: str = "", trace: Trace | None = None) -> str:
     """`text` with what varies replaced by marks; numbers that are the `code` stay. Linear."""
-    if not _MAY_VARY.search(text):
+    plain = text.isascii()
+    if plain and not _MAY_VARY.search(text):
         return text
-    made = _SCAN.sub(_Pass(text, code, trace).found, text)
+    made = _SCANNERS[not plain, "://" in text].sub(_Pass(text, code, trace).found, text)
     return _beside(made, trace) if "‹" in made else made
 
 
@@ -91,6 +115,8 @@ class _Pass:
             return self._word(before, found.start())
         if kind == "quote":
             return self._quoted(before, found.start(), found.end())
+        if kind == "pair":
+            return self._made("quoted", before, before[: before.index("(")] + f"({TEXT})")
         return self._made("date", before, DATE) if kind == "date" else self._url(before)
 
     def _made(self, rule: str, before: str, after: str) -> str:
@@ -115,7 +141,7 @@ class _Pass:
                 return self._made("quoted-name", before, f"{before[0]}{name}{before[-1]}")
         if "://" in content and " " not in content:
             return self._made("url", before, f"{before[0]}{self._url(content)}{before[-1]}")
-        if content and _PATH.match(content) and " " not in content:
+        if content and _PATH.match(content) and (" " not in content or "/" in content[1:] or "\\" in content):
             return self._made("path", before, f"{before[0]}{path_of(content)}{before[-1]}")
         address = addresses.address(content) or addresses.host(content, "") if " " not in content else ""
         if address:
@@ -138,6 +164,8 @@ class _Pass:
     def _core(self, core: str, start: int) -> str:
         if core.isalnum():
             return self._chunk(core)
+        if "0" <= core[0] <= "9" and (unit := _UNIT.match(core)):
+            return self._made("duration" if unit[1] else "size", core, TIME if unit[1] else SIZE)
         if "@" in core and _EMAIL.match(core):
             return self._made("email", core, EMAIL)
         if ("/" in core or "\\" in core) and len(core) > 1 and _PATH.match(core):
@@ -147,7 +175,7 @@ class _Pass:
         if "." in core and (host := addresses.host(core, self.text[max(0, start - 16) : start])):
             return self._made("host", core, host)
         made = _INNER.sub(self._inner, core)
-        return _MARKS.sub(_collapsed, made) if made[0] == "-" or made.count("‹") > 1 else made
+        return _MARKS.sub(_collapsed, made) if made[0] == "-" or made.count("‹") > 1 or "›-" in made else made
 
     def _inner(self, found: re.Match[str]) -> str:
         before, kind = found[0], found.lastgroup
@@ -180,9 +208,13 @@ def chunk(word: str, *, alone: bool = True) -> str:
         if alone and _LENGTH.match(word):
             return TIME
     lettered = _LETTERED.match(word)
-    if lettered and not (len(word) >= 6 and set(word) <= addresses.HEX):
+    if lettered and _is_word(lettered[1]) and not (len(word) >= 6 and set(word) <= addresses.HEX):
         return lettered[1] + N
     return N
+
+
+def _is_word(letters: str) -> bool:
+    return (letters.islower() or letters.isupper() or letters.istitle()) and _VOWEL.search(letters) is not None
 
 
 def _collapsed(found: re.Match[str]) -> str:
