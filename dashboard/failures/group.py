@@ -19,6 +19,7 @@ from queues.errors import BadInput, QueueError
 from queues.failures.about import Compared, Span, Spread, Whole, at_path, compared, series, shares, suggested, wave
 from queues.failures.about.whole import job_of
 from queues.failures.classes import advice
+from queues.failures.classes import words as rule_words
 from queues.failures.find.rows import Growth, growth
 from queues.failures.signature import explain, words
 from queues.failures.types import Applied, Life, SplitBy, Thrown
@@ -107,6 +108,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
         "kind": KIND_WORDS[about.kind],
         "kinds": [(KIND_WORDS[kind], rule) for kind, rule in about.kinds],
         "advice": _advice(about),
+        "rule_words": rule_words(about.kinds[0][1]) if about.kinds else "",
         "growth": _growth(about, now),
         "wave": wave(about, now=now),
         "chart": chart(shown, marked),

@@ -20,6 +20,13 @@ _DIFFERS = re.compile("(‹[^‹›]{1,40}›|<[a-z][a-z -]{0,30}>|…)")
 
 
 @register.filter
+def breakable(text: str) -> SafeString:
+    """A long title that may break behind dots, slashes and the like, and not within a word."""
+    pieces = re.split(r"(?<=[./:_?&=@-])(?=\w)", text[:500])
+    return format_html_join("", "{}<wbr>", ((piece,) for piece in pieces))
+
+
+@register.filter
 def marked(text: str) -> SafeString:
     """A normalised message with what was taken out of it marked."""
     pieces = _DIFFERS.split(text[:1_000])
