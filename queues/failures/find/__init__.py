@@ -1,7 +1,8 @@
 """Reading the failure index for pages and exports. Nothing here asks a monitored server; all from the database."""
 
 from queues.failures.find.filters import Filters, Sorting, SortKey
-from queues.failures.find.groups import Listing, any_groups, each, groups, names_of, queues_of
+from queues.failures.find.groups import Listing, any_groups, each, groups, listing, names_of, queues_of
+from queues.failures.find.held import Held
 from queues.failures.find.known import Known, known
 from queues.failures.find.opened import open_groups
 from queues.failures.find.rows import Growth, GrowthWord, Row, Windows
@@ -10,6 +11,7 @@ __all__ = [
     "Filters",
     "Growth",
     "GrowthWord",
+    "Held",
     "Known",
     "Listing",
     "Row",
@@ -20,6 +22,7 @@ __all__ = [
     "each",
     "groups",
     "known",
+    "listing",
     "names_of",
     "open_groups",
     "queues_of",

@@ -12,9 +12,10 @@ from queues.failures.find.filters import UNSOLVED, Filters, Sorting, SortKey
 from queues.failures.find.known import Known, known
 from queues.failures.find.rows import SPARK_HOURS, WINDOWS, Growth, GrowthWord, Row, Windows, growth
 from queues.failures.find.scan import Sums, narrowed, scan
-from queues.failures.types import Kind, Life
+from queues.failures.find.tally import Tallies, Tally, tally
+from queues.failures.types import Life
 from queues.models import FailureGroup, FailureHour, FailureStrand, Queue
-from queues.quantities import DAY, HOUR
+from queues.quantities import HOUR
 from queues.types import QueueRef
 
 PAGE = 50  # rows
@@ -64,23 +65,34 @@ def groups(filters: Filters, sorting: Sorting | None = None, page: int = 1) -> L
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(max(page, 1), pages)
     shown = chosen[(page - 1) * PAGE : page * PAGE]
-    counts = [each.counts for each in chosen]
-    news = [each.group_first_ms for each in chosen if standing.now_ms - each.group_first_ms < DAY]
+    return listing(tally(found, standing), filters, standing, _rows(shown, left, standing), page)
+
+
+def listing(tallies: Tallies, filters: Filters, standing: Known, rows: Sequence[Row] = (), page: int = 1) -> Listing:
+    """What all groups that match come to, by the tallies of those that match all but the life and the class."""
+    chosen = Tally()
+    for (life, kind), each in tallies.items():
+        if life in filters.lives and filters.kind in (None, kind):
+            chosen.join(each)
+    lives, kinds = Counter[str](), Counter[str]()
+    for (life, kind), each in tallies.items():
+        lives[life] += each.matching if filters.kind in (None, kind) else 0
+        kinds[kind.value] += each.matching if life in filters.lives else 0
     return Listing(
-        rows=_rows(shown, left, standing),
+        rows=rows,
         page=page,
-        pages=pages,
-        matching=len(chosen),
-        totals=Windows(*(sum(window) for window in zip(*counts, strict=True))) if counts else Windows(),
-        lives=Counter(each.life for each in found if filters.kind in (None, each.kind)),
-        kinds=Counter(each.kind.value for each in found if each.life in filters.lives),
-        transient_h1=sum(each.h1_of(Kind.TRANSIENT) for each in chosen),
-        permanent_h1=sum(each.h1_of(Kind.PERMANENT) for each in chosen),
-        top_h1=max((count[0] for count in counts), default=0),
-        hit=sum(1 for count in counts if count[0]),
-        fresh=len(news),
-        fresh_ms=min(news, default=None),
-        back=sum(1 for each in chosen if each.life == Life.REGRESSED),
+        pages=max(1, -(-chosen.matching // PAGE)),
+        matching=chosen.matching,
+        totals=chosen.windows,
+        lives=+lives,
+        kinds=+kinds,
+        transient_h1=chosen.transient_h1,
+        permanent_h1=chosen.permanent_h1,
+        top_h1=chosen.top_h1,
+        hit=chosen.hit,
+        fresh=chosen.fresh,
+        fresh_ms=chosen.fresh_ms,
+        back=chosen.back,
         known=standing,
     )
 

@@ -111,6 +111,16 @@ class Known:
         return not any(first < end and until > begin for first, until in self.gaps)
 
 
+def together(many: Sequence[Known]) -> Known:
+    """What is known of several sources as one."""
+    return Known(
+        now_ms=max(each.now_ms for each in many),
+        standings={name: standing for each in many for name, standing in each.standings.items()},
+        windows={name: at_ms for each in many for name, at_ms in each.windows.items()},
+        gaps=[gap for each in many for gap in each.gaps],
+    )
+
+
 def known(sources: Sequence[str]) -> Known:
     """How the index of some sources stands. Four queries."""
     counted = Indexing.objects.filter(source__name__in=sources, windows_ms__gt=0)

@@ -67,7 +67,7 @@ def scan(filters: Filters, left: Mapping[str, object]) -> Sequence[Sums]:
     `left` is what `narrowed` made of the filters.
     """
     found = {row[0]: Sums(*row) for row in _groups(filters).values_list("pk", "life", "kind_set", "first_ms")}
-    return _within(filters, _summed(left, found)) if found else ()
+    return _within(filters, summed(left, found)) if found else ()
 
 
 def narrowed(filters: Filters) -> Mapping[str, object]:
@@ -95,7 +95,8 @@ def _groups(filters: Filters) -> QuerySet[FailureGroup]:
     return found.filter(Q(title__icontains=filters.text) | Q(slug__istartswith=filters.text) | Exists(signatures))
 
 
-def _summed(left: Mapping[str, object], groups: Mapping[int, Sums]) -> Iterable[Sums]:
+def summed(left: Mapping[str, object], groups: Mapping[int, Sums]) -> Iterable[Sums]:
+    """Those of the groups that have strands which are left, with their sums. One query."""
     met: set[int] = set()
     rows = (
         FailureStrand.objects.filter(**left)
