@@ -20,11 +20,13 @@ from queues.failures.about import Compared, Span, Spread, Whole, at_path, compar
 from queues.failures.about.whole import job_of
 from queues.failures.classes import advice
 from queues.failures.classes import words as rule_words
+from queues.failures.find import known
 from queues.failures.find.rows import Growth, growth
 from queues.failures.signature import explain, words
 from queues.failures.types import Applied, Life, SplitBy, Thrown
+from queues.failures.windows import since as begin_of
 from queues.models import AuditEntry, Deploy, FailureGroup, FailureNote, FailureSample, FailureSignature
-from queues.quantities import HOUR, now_ms
+from queues.quantities import now_ms
 from queues.stack import Line
 from queues.types import Body, JobRef, QueueRef
 
@@ -102,6 +104,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
     return {
         "about": about,
         "group": group,
+        "known": known([about.source]),
         "query": query,
         "life": LIFE_WORDS[Life(group.life)],
         "tone": LIFE_TONES[Life(group.life)],
@@ -131,7 +134,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
 def since(about: Whole, now: int) -> dict[str, int]:
     """Where a window of the list begins, for links to its jobs."""
     until = about.indexing.windows_ms if about.indexing and about.indexing.windows_ms else now
-    return {"h1": until - HOUR}
+    return {"h1": begin_of("h1", until)}
 
 
 def _growth(about: Whole, now: int) -> Growth:

@@ -19,6 +19,7 @@ from dashboard.words import shown
 from queues import audit, masking
 from queues.failures import merging, occurrences
 from queues.failures.about.whole import Lane, job_of, lanes
+from queues.failures.find import known
 from queues.failures.occurrences import Where, Which
 from queues.models import Failure, FailureGroup, Letter
 from queues.names import encode_part
@@ -68,6 +69,7 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     total = occurrences.count(group, query.which)
     context = {
         "group": group,
+        "known": known([group.source.name]),
         "source": group.source.name,
         "query": query,
         "lanes": among,
