@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from queues.failures import classes
+from queues.failures import classes, regroup
 from queues.failures.index.term import Term
 from queues.quantities import MINUTE, now_ms
 
@@ -15,6 +15,8 @@ class Chores:
     """For the thread that indexes one source."""
 
     def __init__(self) -> None:
+        self._regroup: regroup.Regroup | None = None
+        self._regroup_of: Term | None = None
         self._minute = 0
         self._rules = ""  # by which all strands are classified; "": nobody knows yet
         self._slice_at = 0.0
@@ -29,6 +31,14 @@ class Chores:
             # What another process classified by rules that it had read a moment before they changed is put right, too.
             self._rules = classes.keep(term.source, self._rules)
             self._minute = minute
+        self._regrouped(term)
+
+    def _regrouped(self, term: Term) -> None:
+        """Some work on grouping anew what older versions of signatures grouped."""
+        if self._regroup is None or self._regroup_of is not term:
+            self._regroup, self._regroup_of = regroup.Regroup(term), term
+        if not self._regroup.over and self.slice_due():
+            self._regroup.run()
 
     def slice_due(self) -> bool:
         """Whether the next slice of a long work may be done."""

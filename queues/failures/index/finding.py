@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 
 from queues.events import Event
 from queues.failed import FailedJob
+from queues.failures.index.alike import Alike
 from queues.failures.signature import of
 from queues.failures.types import Found, How, Thrown
 from queues.names import visible
@@ -26,15 +28,19 @@ def _begun_by_stack(job: FailedJob) -> bytes:
     return job.stack.partition(b": ")[2]
 
 
+_alike = threading.local()  # each source is indexed by a thread of its own
+
+
 def found(jobs: Iterable[FailedJob], now_ms: int) -> list[Found]:
     """The failures of jobs that are in a failed set."""
+    alike: Alike = _alike.__dict__.setdefault("alike", Alike())
     made = []
     for job in jobs:
         score = max(-LARGEST, min(job.score_ms or 0, LARGEST))
         said = thrown(job)
         worker = visible(job.worker)[:WORKER] if job.worker else ""
         at_ms = max(0, min(score, now_ms))
-        made.append(Found(job.id, at_ms, score, said, of(said), How.SET, worker, job.attempts))
+        made.append(Found(job.id, at_ms, score, said, alike.of(said), How.SET, worker, job.attempts))
     return made
 
 
