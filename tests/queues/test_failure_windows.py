@@ -82,6 +82,18 @@ def test_time_takes_failures_out_of_their_windows() -> None:
 
 
 @pytest.mark.django_db
+def test_of_a_steady_stream_as_many_leave_each_window_as_are_too_old() -> None:
+    clock = Clock()
+    index = store(1, clock)
+    index.add(SHOP, [failed(back, NOW - back * 13 * MINUTE) for back in range(8 * 24 * 4)])
+    for minutes in (1, 1, 12, 61, 19, 11 * 60 + 7):
+        clock.ms += minutes * MINUTE
+        index.count_windows()
+        check_counts()
+    assert FailureStrand.objects.get().h24 > 0
+
+
+@pytest.mark.django_db
 def test_within_a_minute_nothing_is_counted_anew() -> None:
     clock = Clock()
     index = store(1, clock)
