@@ -39,7 +39,11 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         return ". ".join(filter(None, (_("The deduplication id is free again"), why.rstrip("."))))
     if entry.action == Action.TRIM_EVENTS:
         return ngettext("Removed %(number)s event", "Removed %(number)s events", done) % {"number": number(done)}
+    if entry.action == "failure-ignore":
+        return _ignored(entry)
     plain: Mapping[str, str] = {
+        "failure-resolve": _("Resolved"),
+        "failure-reopen": _("Open again"),
         Action.PAUSE: _("Paused"),
         Action.RESUME: _("Resumed"),
         Action.RELEASE_LIMIT: _("The wait for the rate limit has ended: workers take jobs within 30 seconds"),
@@ -47,6 +51,19 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         "sign-out": _("Signed out"),
     }
     return plain.get(entry.action, "")
+
+
+def _ignored(entry: AuditEntry) -> str:
+    """Until when a group of failures is ignored."""
+    until, total, rate = (entry.parameters.get(name) for name in ("until", "total", "rate"))
+    ends = []
+    if until:
+        ends.append(_("%(time)s UTC") % {"time": str(until)[:16].replace("T", " ")})
+    if isinstance(total, int):
+        ends.append(_("%(number)s failures in all") % {"number": number(total)})
+    if isinstance(rate, int):
+        ends.append(_("%(number)s failures within an hour") % {"number": number(rate)})
+    return _("Ignored until %(ends)s") % {"ends": _(" or ").join(ends)} if ends else _("Ignored")
 
 
 def _undone(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypedDict
 
 from django.db.models import Sum
@@ -114,7 +114,7 @@ def ignore(
         raise BadInput(_("That is reached already: it would be open again at once."))
     change = Change(life=Life.IGNORED.value, life_at=now, life_by=_by(asked), regressed_ms=None, resolved_ms=None)
     change |= Change(ignore_until=until, ignore_total=total, ignore_rate=rate)
-    told = {"until": until.isoformat() if until else None, "total": total, "rate": rate}
+    told = {"until": until.astimezone(UTC).isoformat() if until else None, "total": total, "rate": rate}
     return _change(asked, group, IGNORE, change, {name: value for name, value in told.items() if value is not None})
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from queues.audit import in_words
 from queues.audit.types import Actor, Asked
 from queues.errors import BadInput, NotFound
 from queues.failures import life
@@ -157,3 +158,19 @@ def test_a_group_that_was_merged_meanwhile_is_refused_and_nothing_is_written_dow
     with pytest.raises(NotFound):
         life.resolve(ANA, other)
     assert not AuditEntry.objects.filter(action=life.RESOLVE).exists()
+
+
+@pytest.mark.django_db
+def test_the_log_tells_in_words_what_became_of_a_group() -> None:
+    index, clock = _index()
+    index.add(SHOP, [failed(1, clock.ms)])
+    group = FailureGroup.objects.get()
+    until = datetime(2099, 5, 1, 12, 30, tzinfo=UTC)
+    told = [
+        in_words(life.ignore(ANA, group)),
+        in_words(life.ignore(ANA, group, until=until, total=5_000, rate=60)),
+        in_words(life.resolve(ANA, group)),
+        in_words(life.reopen(ANA, group)),
+    ]
+    limits = "2099-05-01 12:30 UTC or 5,000 failures in all or 60 failures within an hour"
+    assert told == ["Ignored", f"Ignored until {limits}", "Resolved", "Open again"]
