@@ -52,19 +52,27 @@ def merge(asked: Asked, into: FailureGroup, others: Sequence[FailureGroup]) -> A
         kept, *gone = _locked(into.pk, wanted)
         if any(group.source_id != kept.source_id for group in gone):
             raise BadInput(_("Only groups of one source can be merged."))
-        keys = [group.pk for group in gone]
-        FailureSignature.objects.filter(group__in=keys).update(group=kept, placed_by=asked.by.name[:150])
-        FailureStrand.objects.filter(group__in=keys).update(group=kept)
-        FailureNote.objects.filter(group__in=keys).update(group=kept)
-        FailureGroup.objects.filter(merged_into__in=keys).update(merged_into=kept)
-        FailureGroup.objects.filter(pk__in=keys).update(merged_into=kept, total=0)
-        _take_over(kept, gone)
-        recount(kept)
+        FailureSignature.objects.filter(group__in=gone).update(placed_by=asked.by.name[:150])
+        absorb(kept, gone)
         told = {"into": kept.slug, "groups": [group.slug for group in gone]}
         note = "; ".join(group.title[:100] for group in gone)[:1_000]
         return audit.record(
             *(asked.by, MERGE), source=kept.source.name, parameters=told, reason=asked.reason, note=note, group=kept
         )
+
+
+def absorb(kept: FailureGroup, gone: Sequence[FailureGroup]) -> None:
+    """Move all that groups hold into `kept`; their addresses lead there from now on. Within a transaction of the index,
+    or one that the index waits for.
+    """
+    keys = [group.pk for group in gone]
+    FailureSignature.objects.filter(group__in=keys).update(group=kept)
+    FailureStrand.objects.filter(group__in=keys).update(group=kept)
+    FailureNote.objects.filter(group__in=keys).update(group=kept)
+    FailureGroup.objects.filter(merged_into__in=keys).update(merged_into=kept)
+    FailureGroup.objects.filter(pk__in=keys).update(merged_into=kept, total=0)
+    _take_over(kept, gone)
+    recount(kept)
 
 
 def take_out(asked: Asked, group: FailureGroup, signature: int) -> FailureGroup:

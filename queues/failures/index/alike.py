@@ -14,7 +14,7 @@ from queues.failures.types import Signature, Thrown
 KEPT = 4_096
 LONGEST = 3_000  # characters of reason and stack together: what is kept takes 12 MB at most
 
-_IDS = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9]{6,}")
+_IDS = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?<![A-Z])[0-9]{6,}")  # AADSTS700016 is a code
 _UUID = "00000000-0000-0000-0000-000000000000"
 
 

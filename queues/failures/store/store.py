@@ -10,6 +10,7 @@ from queues.failures import windows
 from queues.failures.store import adding, aging, leaving, lives, minutes, posting
 from queues.failures.store.ids import kept
 from queues.failures.store.places import Place, Places
+from queues.failures.store.regrouping import Regrouper
 from queues.failures.store.samples import Samples
 from queues.failures.store.strands import Strands
 from queues.failures.store.tally import Tally, groups_of, write
@@ -140,6 +141,10 @@ class Store:
         """
         with self.writing():
             return self._move()
+
+    def regrouper(self) -> Regrouper:
+        """What moves all that is kept to signatures of a newer version; to be used within `writing`."""
+        return Regrouper(self._term, self._places, self._strands, self._samples)
 
     def opened(self) -> int:
         """How many groups of this source are open or regressed."""
