@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.failures import golden
 from bench.failures.corpus import load
 from queues.events import STALLED_TOO_OFTEN
 from queues.failed import REASON_CAP, STACK_CAP
@@ -17,7 +17,6 @@ from queues.failures.signature import explain, of, words
 from queues.failures.types import VERSION, Signature, Thrown
 from queues.redaction import MASK
 
-GOLDEN = Path(__file__).with_name("signatures_golden.json")
 FRAME = "\n    at run (/app/src/run.ts:1:2)"
 TRACEBACK = 'Traceback (most recent call last):\n  File "/a.py", line 1, in f\n    x'
 
@@ -267,12 +266,8 @@ def test_no_text_makes_it_slow(unit: str) -> None:
         assert _took("fetch failed", f"Error: fetch failed\n{stack}") < 1.0
 
 
-def golden() -> dict[str, str]:
-    return {entry.id: of(entry.thrown).digest for entry in load("tune")}
-
-
 def test_signatures_change_with_their_version_only() -> None:
-    """Where this fails: raise `types.VERSION`, then write the file anew as CONTRIBUTING.md says."""
-    held = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    """Where this fails: raise `types.VERSION`, which regroups what is indexed, and run `bench.failures.golden`."""
+    held = json.loads(golden.FILE.read_text(encoding="utf-8"))
     assert held["version"] == VERSION
-    assert {key: digest[:8] for key, digest in golden().items()} == held["digests"]
+    assert golden.digests() == held["digests"]
