@@ -77,7 +77,7 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
         "found": found,
         "rows": rows,
         "total": total,
-        "capped": total > occurrences.COUNTED,
+        "capped": occurrences.COUNTED if total > occurrences.COUNTED else 0,
         "ref": lone,
         "picks": _bar(request, group, lone, query.which, rows) if lone else None,
         "read_ms": now_ms(),
@@ -176,17 +176,19 @@ def _bar(request: HttpRequest, group: FailureGroup, ref: QueueRef, which: Which,
     among = Which(**{**which.kept(), "where": Where.SET, "queue": ref.slug})
     total = occurrences.count(group, among)
     capped = total > occurrences.COUNTED
+    if capped and among == Which(where=Where.SET, queue=ref.slug):
+        total, capped = sum(strand.present for strand in occurrences.strands(group, among)), False
     return Bar(
         verbs=verbs(request.user, ref, State.FAILED, ability(ref)),
         shown=len(picked),
         total=None if capped else total,
-        matching=_matching(total, ref) if which.where in (None, Where.SET) else "",
+        matching=_matching(total, ref, capped=capped) if which.where in (None, Where.SET) else "",
         read_ms=now_ms(),
     )
 
 
-def _matching(total: int, ref: QueueRef) -> str:
-    told = {"total": number(min(total, occurrences.COUNTED)), "queue": ref.label[:60]}
-    if total > occurrences.COUNTED:
+def _matching(total: int, ref: QueueRef, *, capped: bool) -> str:
+    told = {"total": number(occurrences.COUNTED if capped else total), "queue": ref.label[:60]}
+    if capped:
         return _("All of this group in %(queue)s, more than %(total)s") % told
     return _("All %(total)s of this group in %(queue)s") % told

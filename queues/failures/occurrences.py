@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from queues.errors import BadInput
@@ -15,7 +15,7 @@ from queues.models import Failure, FailureGroup, FailureStrand
 
 PAGE = 50
 CHUNK = 500
-COUNTED = 100_000  # failures that are counted for a page
+COUNTED = 10_000  # failures that are counted for a page
 APART = 60  # strands that are read one by one, each by its index
 
 
@@ -83,6 +83,8 @@ def strands(group: FailureGroup, which: Which) -> Sequence[FailureStrand]:
         found = found.filter(name=which.name)
     if which.since_ms is not None:
         found = found.filter(last_ms__gte=which.since_ms)
+    if which.where:  # where none can be, none is looked for: that would read all of its failures
+        found = found.filter(total__gt=F("present")) if which.where is Where.GONE else found.filter(present__gt=0)
     return list(found.order_by("pk"))
 
 
