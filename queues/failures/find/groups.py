@@ -161,7 +161,7 @@ def _rows(shown: Sequence[Sums], left: Left, standing: Known) -> Sequence[Row]:
     """The rows of a page with their titles, queues and hours. Four queries, whatever their number."""
     keys = [sums.pk for sums in shown]
     heads = {group.pk: group for group in FailureGroup.objects.filter(pk__in=keys).select_related("source")}
-    parts = _Parts(_queues(left, keys), _names(left, keys), _hours(left, keys, standing))
+    parts = _Parts(_queues(left, keys), _names(left, keys), _hours(left, keys, standing), _blank(standing))
     # One may have been deleted meanwhile.
     return [_row(sums, heads[sums.pk], parts, standing) for sums in shown if sums.pk in heads]
 
@@ -173,6 +173,7 @@ class _Parts:
     queues: Mapping[int, list[QueueRef]]
     names: Mapping[int, tuple[str, int]]
     hours: Mapping[int, Mapping[int, int]]
+    blank: Mapping[int, int | None]
 
 
 def _row(sums: Sums, head: FailureGroup, parts: _Parts, standing: Known) -> Row:
@@ -200,7 +201,7 @@ def _row(sums: Sums, head: FailureGroup, parts: _Parts, standing: Known) -> Row:
         queue_count=len(queues),
         name=names[0],
         name_count=names[1],
-        hours=_by_hour(parts.hours[sums.pk], standing),
+        hours=[parts.hours[sums.pk].get(hour, none) for hour, none in parts.blank.items()],
     )
 
 
@@ -238,10 +239,7 @@ def _hours(left: Left, keys: Sequence[int], standing: Known) -> Mapping[int, Map
     return found
 
 
-def _by_hour(hours: Mapping[int, int], standing: Known) -> Sequence[int | None]:
-    """The counts of 48 hours, the running one last. Where something may be missing, none is unknown and not zero."""
+def _blank(standing: Known) -> Mapping[int, int | None]:
+    """The last 48 hours without a failure. Where one may be missing that is unknown and not zero."""
     now = standing.now_ms // HOUR
-    return [
-        hours[hour] if hour in hours else 0 if standing.hour_known(hour) else None
-        for hour in range(now - SPARK_HOURS + 1, now + 1)
-    ]
+    return {hour: 0 if standing.hour_known(hour) else None for hour in range(now - SPARK_HOURS + 1, now + 1)}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from django.core.exceptions import EmptyResultSet
+from django.db import connections
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet, Sum
 
 from queues.failures.find.filters import Filters
@@ -108,7 +111,8 @@ def summed(left: Mapping[str, object], groups: Mapping[int, Sums]) -> Iterable[S
         )
         .values_list("group_id", "kind", "w1", "w2", "w3", "w4", "w5", "all", "there", "mean", "since", "until")
     )  # fmt: skip
-    for pk, kind, h1, h3, h24, d3, d7, total, present, usual, first, last in rows.iterator(chunk_size=5_000):
+    for pk, kind, *counts, usual, first, last in _fetched(rows):
+        h1, h3, h24, d3, d7, total, present = map(int, counts)  # PostgreSQL sums up to decimals
         sums = groups.get(pk)
         if sums is None:
             continue
@@ -123,6 +127,17 @@ def summed(left: Mapping[str, object], groups: Mapping[int, Sums]) -> Iterable[S
         sums.of_kind[kind] = total
         sums.h1_of_kind[kind] = h1
     return [groups[pk].settle() for pk in met]
+
+
+def _fetched(rows: QuerySet[FailureStrand, Any]) -> Iterator[Any]:
+    """Rows as the database has them: the ORM would look at each number of some ten thousand rows."""
+    try:
+        sql, params = rows.query.sql_with_params()
+    except EmptyResultSet:
+        return
+    with connections[rows.db].cursor() as cursor:
+        cursor.execute(sql, params)
+        yield from cursor
 
 
 def _add(sums: Sums, counts: tuple[int, int, int, int, int], usual: float | None) -> None:
