@@ -92,6 +92,8 @@ def _by_strand(about: Whole, shown: Series) -> dict[int, int]:
 def _rows(about: Whole, shown: Series) -> tuple[Sequence[tuple[str, int | None, int]], int]:
     """Workers and attempts of the newest failures with how many, and since when. Grouped by the database."""
     since = _since(shown)
+    if not about.strands:
+        return [], since
     found = Failure.objects.filter(strand__in=about.strand_keys, at_ms__gte=since)
     sql, params = found.values_list("worker", "attempts")[:MOST].query.sql_with_params()
     with connection.cursor() as cursor:
