@@ -1,4 +1,4 @@
-"""What is told about a group: when its failures were, since when the wave goes on, how they are spread, what differs."""
+"""What is told about a group: when its failures were, since when a wave goes on, how they are spread, what differs."""
 
 from __future__ import annotations
 
@@ -65,9 +65,6 @@ def test_steps_before_the_index_began_in_its_gaps_and_while_it_is_silent_are_unk
     about = whole(group)
     IndexedQueue.objects.update(gaps=[[NOW - 90 * MINUTE, NOW - 60 * MINUTE]])
     found = series(about, Span.THREE, now=NOW)
-    assert {found.begin_ms + at * found.step_ms for at in found.unknown} <= set(range(NOW - 92 * MINUTE, NOW, 1)) | {
-        found.begin_ms + at * found.step_ms for at in found.unknown
-    }
     assert 15 <= len(found.unknown) <= 17
     IndexedQueue.objects.update(gaps=[])
     Indexing.objects.update(since_ms=NOW - HOUR)
@@ -185,7 +182,7 @@ def test_masked_and_cut_payloads_are_compared_as_far_as_they_go() -> None:
     assert found.body.marks
 
 
-@pytest.mark.parametrize("payload", ["", "x", "[" * 3_000, "\ud83d", "•" * 50, '{"a":' * 400, '"•••"'])
+@pytest.mark.parametrize("payload", ["", "x", "[" * 3_000, "•" * 50, '{"a":' * 400, '"•••"'])
 def test_no_payload_is_too_odd(payload: str) -> None:
     rows = samples(payload, payload)
     compared(rows[0], rows)
