@@ -99,9 +99,10 @@ def _unlogged(line: str) -> str:
 def _first(text: str) -> str:
     """The first line, with the next ones as long as it is one word or promises more."""
     line = ""
+    listed = text.startswith("✖")  # Zod: each issue, and below it where that is
     for part in map(str.strip, text.split("\n", 20)[:20]):
         line = f"{line} {part}" if line and part else line or part
-        if " " in line and not line.endswith((":", "[", "{")):
+        if " " in line and not listed and not line.endswith((":", "[", "{")):
             break
     return line
 

@@ -16,6 +16,7 @@ _LIBRARY = re.compile(
 )
 _LOCATION = re.compile(r"(?:\?[^:()]*+)?:\d++(?::\d++)?$")
 _PYTHON_FRAME = re.compile(r'[ \t|]*+File "([^"\n]{1,500})", line \d++(?:, in ([^\n]{1,200}))?')
+_MINIFIED = re.compile(r":\d{1,3}:\d{4,}$")  # lines that nobody wrote
 _EVAL = re.compile(r"^eval at [^(]{1,100}\(([^()]{1,500})\)")
 _ALIAS = re.compile(r" \[as [^\]]{1,100}\]$")
 _OWNERS = ("Object.", "Module.", "Function.", "exports.", "module.exports.", "global.", "globalThis.", "Class.")
@@ -27,7 +28,7 @@ _HELPERS = frozenset(_HELPERS_WORDS.split())
 _ANONYMOUS = re.compile(r"\.?(?:<anonymous>|<computed>|\(anonymous\)|_callee\d*\$?|\$_?\d*)|^\{anonymous\}$")
 _ROOT = re.compile(
     r"^(?:[A-Za-z]:/(?:Users/[^/]+/|inetpub/(?:wwwroot/)?)?|/)"
-    r"(?:usr/src/(?:app/)?|usr/local/(?:app/)?|app/|(?:home|Users)/[^/]+/|root/|srv/|opt/|var/(?:www/(?:html/)?|task/|app/)"
+    r"(?:opt/render/project/(?:src/)?|home/runner/work/[^/]+/[^/]+/|usr/src/(?:app/)?|usr/local/(?:app/)?|app/|(?:home|Users)/[^/]+/|root/|srv/|opt/|var/(?:www/(?:html/)?|task/|app/)"
     r"|workspaces?/|code/|data/|mnt/[^/]+/|tmp/)?"
 )
 _SOURCES = (
@@ -36,7 +37,11 @@ _SOURCES = (
     re.compile(r"(?:^|/)((?:app|server|workers?|jobs)/.*)$"),
 )
 _RELEASE = re.compile(r"(?:releases|versions|deploys?)/[^/]+/")
-_HASH = re.compile(r"[.\-_](?=[A-Za-z_]*\d|[a-z]+[A-Z]+[a-z])[A-Za-z0-9_]{6,64}(?=\.\w{1,4}$)")
+_HASH = re.compile(  # of a build, in the name of a file
+    r"(?:[.\-_](?=[a-f]*\d)[0-9a-f]{6,64}"
+    r"|[.-](?=[A-Za-z]*\d)(?![a-z]+\d{1,4}\.)[A-Za-z0-9]{6,64}"
+    r"|[.-](?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)|(?=(?:\w*?[a-z][A-Z]){2}))[\w-]{8})(?=\.\w{1,4}$)"
+)
 _NUMBERED = re.compile(r"(?<![^/.])\d++(?=\.\w{1,4}$)")
 _DEEPEST_KNOWN = 6  # folders and file that remain
 _DEEPEST = 3  # the same where no folder of sources is known
@@ -84,7 +89,7 @@ def _node(frames: str) -> tuple[str, str, str]:
         function, where = _split(line[found.end() :].strip())
         file = file_of(where)
         if file and function.removeprefix("async ") not in _HELPERS:
-            return line, function_of(function), file
+            return line, function_of(function, 3 if _MINIFIED.search(where) else 2), file
     return "", "", ""
 
 
@@ -107,15 +112,22 @@ def _python(frames: str) -> tuple[str, str, str]:
     return last
 
 
-def function_of(name: str) -> str:
-    """A function without `async`, alias and owners that say nothing; "" where it is anonymous or minified."""
+def function_of(name: str, short: int = 2) -> str:
+    """A function without `async`, alias and owners that say nothing; "" where it is anonymous or minified.
+
+    Names of so many letters at most that are `short` were made by a minifier.
+    """
     name = _ALIAS.sub("", name.removeprefix("async "))
     name = _ANONYMOUS.sub("", name)
     made = name.startswith("new ")
     name = name.removeprefix("new ")
     for owner in _OWNERS:
         name = name.removeprefix(owner)
-    parts = [part.removeprefix("_") for part in name.split(".") if len(part.lstrip("_")) > 2]
+    parts = [
+        part.removeprefix("_")
+        for part in name.split(".")
+        if len(part.lstrip("_")) > short and not part.startswith("_0x")
+    ]
     if not parts or name in ("Object", "Function", "Module", "eval", "default", "exports", "anonymous"):
         return ""
     shown = ".".join(parts)[:100]

@@ -186,7 +186,7 @@ def signed(parts: Parts, place: str, kind: str) -> Signature:
 def title_of(parts: Parts) -> str:
     """One line for eyes: class and code where the message does not say them, and the message."""
     shown = "" if parts.error_class in _SAYING_NOTHING else parts.error_class
-    if parts.code and parts.code not in parts.message and parts.code != parts.error_class:
+    if parts.code and parts.code not in parts.message and parts.code != parts.error_class and parts.code[:5] != "exit ":
         shown = f"{shown} {parts.code}" if shown else parts.code
     title = f"{shown}: {parts.message}" if shown and parts.message else shown or parts.message or parts.error_class
     return title[:TITLE]

@@ -55,6 +55,11 @@ _ENHANCED = re.compile(r"#?[245]\.\d{1,3}\.\d{1,3}$")
 _EMAIL = re.compile(r"[^@/\s:]{1,64}+@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.[A-Za-z]{2,24}$")
 _PATH = re.compile(r"(?:/|\.{1,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]|\\\\)")
 _SCRATCH = re.compile(r"(?:^|[/\\])(?:te?mp|[Uu]ploads?|Temp|tmpfs|cache)[/\\]|/var/folders/")
+_DATA_FILE = re.compile(
+    r"(?i:\.(?:pdf|[ct]sv|xlsx?|docx?|png|jpe?g|gif|webp|heic|tiff?|bmp|mp[34]|mov|avi|mkv|webm|wav|zip|t?gz|xml|txt|log|eml"
+    r"|bin|dat|parquet|zpl|ps)$)"
+)
+_SHIPPED = re.compile(r"(?:^|[/\\])(?:assets|static|public|templates|fonts|resources|config|src|dist|build|views)[/\\]")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _CODE_FILE = re.compile(r"\.(?:[cm]?[jt]sx?|py|ya?ml|env|hbs|ejs|html?|pug|sql|wasm|node|prisma|proto|toml)$")
 _INNER = re.compile(
@@ -64,7 +69,7 @@ _INNER = re.compile(
     r"|(?P<ip>(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.]*\.\d))(?::(?P<port>\d{1,5}))?"
     r"|(?P<chunk>(?<![A-Za-z0-9])(?:[A-Za-z]*+\d[A-Za-z0-9]*+))"
 )
-_UNIT = re.compile(r"[+-]?\d++(?:[.,]\d++)*+(?:(ns|us|µs|ms|s|secs?|m|mins?|h|hrs?|d)|(?:[kKMGT]i?[bB]|B|bytes?))$")
+_UNIT = re.compile(r"[+-]?\d++(?:[.,]\d++)*+(?:(ns|us|µs|ms|s|secs?|m|mins?|h|hrs?|d)|(?:[kKmMgGtT]i?[bB]|B|bytes?))$")
 _LENGTH = re.compile(r"(?:\d{1,9}[dhms]){2,9}$")
 _PLAIN_WORDS = (
     "utf8 utf16 utf32 latin1 iso8859 sha1 sha256 sha384 sha512 md5 base64 base32 base58 http1 http2 http3 h2 h264 "
@@ -85,7 +90,7 @@ _MARKS = re.compile(
 _AROUND = re.compile(
     r"‹n›(?:(?P<list>(?:[., ]‹n›)++)"
     r"|(?P<time> ?(?:milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?)(?!\w))"
-    r"|(?P<size> ?(?:[kKMGT]i?B|bytes?)(?!\w)))"
+    r"|(?P<size> ?(?:[kKmMgGtT]i?[bB]|bytes?)(?!\w)))"
 )
 _SAME = re.compile(r"(‹\w{1,8}›)(?:(?:, ?(?:and |or )?| and | or | ?\| ?|/)\1)+")
 
@@ -146,7 +151,7 @@ class _Pass:
         address = addresses.address(content) or addresses.host(content, "") if " " not in content else ""
         if address:
             return self._made("address" if "‹" in address else "host", before, f"{before[0]}{address}{before[-1]}")
-        if " " in content and len(content) > 12 and code_in(content):  # an error within an error
+        if " " in content and len(content) > 12 and ("://" in content or code_in(content)):  # an error within an error
             inner = normalise(content, self.code, self.trace)
             return f"{before[0]}{inner}{before[-1]}"
         return self._made("quoted", before, TEXT)
@@ -222,10 +227,10 @@ def _collapsed(found: re.Match[str]) -> str:
 
 
 def path_of(path: str) -> str:
-    """A path as `…/` and its last part; of scratch files the kind alone."""
+    """A path as `…/` and its last part; of files of users and of the moment the kind alone."""
     clean = path.rstrip("/\\").replace("\\", "/") or "/"
     name = clean.rpartition("/")[2].partition("?")[0]
-    scratch = _SCRATCH.search(path) is not None
+    scratch = _SCRATCH.search(path) is not None or (_DATA_FILE.search(name) and not _SHIPPED.search(path))
     if _CODE_FILE.search(name) and not scratch:
         return f"…/{file_of(clean).rpartition('/')[2]}"
     found = _EXTENSION.search(name)
