@@ -6,11 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.failures.keys import Sight
 from dashboard.failures.lines import WINDOW_WORDS
-from dashboard.failures.query import KINDS, STATES, FailuresQuery
+from dashboard.failures.query import KINDS, STATES
+from dashboard.live.parts import part
 from queues.failures.find import Listing, Sorting, SortKey
+from queues.quantities import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,21 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of a segment: its value in the query string, its word, and how many groups it would show."""
+    """A choice of a segment: its value in the query string, its word, and how many groups it would show, as a part.
 
+    `name` is that of the part, within those of the sums.
+    """
+
+    name: str
     value: str
     label: Promise
-    number: int | None
+    shown: SafeString | str
     chosen: bool
+
+    @property
+    def id(self) -> str:
+        """Of its link."""
+        return self.name.replace(".", "-")
 
 
 HEADS: Sequence[tuple[Promise, str, SortKey | None]] = (
@@ -61,17 +74,22 @@ def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:
     return "descending" if sorting.descending else "ascending", str(Sorting(key, not sorting.descending))
 
 
-def states(query: FailuresQuery, found: Listing) -> Sequence[Choice]:
+def states(sight: Sight, found: Listing) -> Sequence[Choice]:
     """What can be chosen of lives."""
     return [
-        Choice(value, words, sum(found.lives.get(life, 0) for life in lives), value == query.state)
+        _choice(sight, f"state.{value or 'open'}", value, words, sum(found.lives.get(life, 0) for life in lives))
         for value, (lives, words) in STATES.items()
     ]
 
 
-def kinds(query: FailuresQuery, found: Listing) -> Sequence[Choice]:
+def kinds(sight: Sight, found: Listing) -> Sequence[Choice]:
     """What can be chosen of classes; any needs no number, the states have it."""
     return [
-        Choice(value, words, None if kind is None else found.kinds.get(kind, 0), value == query.kind)
+        _choice(sight, f"class.{value or 'any'}", value, words, None if kind is None else found.kinds.get(kind, 0))
         for value, (kind, words) in KINDS.items()
     ]
+
+
+def _choice(sight: Sight, name: str, value: str, words: Promise, count: int | None) -> Choice:
+    shown = "" if count is None else part(f"{sight.key}-{name}", number(count))
+    return Choice(name, value, words, shown, value == (sight.state if name.startswith("state") else sight.kind))

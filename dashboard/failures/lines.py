@@ -9,15 +9,17 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.charts import spark
+from dashboard.failures import keys
 from dashboard.failures.query import KINDS
 from dashboard.failures.words import LIFE_WORDS
 from dashboard.live.parts import part
-from dashboard.templatetags.mirante import moment
+from dashboard.templatetags.mirante import icon, moment
 from queues.failures.classes.advice import advice
 from queues.failures.find import Growth, GrowthWord, Row
 from queues.failures.types import Kind, Life
@@ -61,7 +63,7 @@ class Line:
 
     @property
     def key(self) -> str:
-        return row_key(self.row.slug)
+        return keys.row(self.row.slug, narrowed=bool(self.within))
 
     @property
     def url(self) -> str:
@@ -85,24 +87,17 @@ class Line:
         }
 
     @property
-    def life(self) -> tuple[str, str, str]:
-        """Its word, its glyph and its colour."""
-        glyph, css = TAGS[self.row.life]
-        return str(LIFE_WORDS[self.row.life]), glyph, css
+    def life(self) -> SafeString:
+        return life(self.row, self.key)
 
     @property
-    def kind(self) -> str:
-        word = str(KINDS[self.row.kind][1])
-        return gettext("mostly %(kind)s") % {"kind": word} if self.row.mixed else word
+    def kind(self) -> SafeString:
+        return kind(self.row, self.key)
 
     @property
     def kind_title(self) -> str:
         said = advice(self.row.kind)
         return f"{gettext('Set by hand.')} {said}" if self.row.by_hand else said
-
-    @property
-    def kind_css(self) -> str:
-        return {Kind.PERMANENT: "b", Kind.UNKNOWN: "mute"}.get(self.row.kind, "")
 
     @property
     def cells(self) -> Sequence[Cell]:
@@ -111,7 +106,7 @@ class Line:
             Cell(
                 label=head,
                 href=base + urlencode({**self.within, "since": self.row.since[name]}),
-                shown=count(self.row, name),
+                shown=count(self.row, name, self.key),
                 title=gettext("Its jobs that failed %(when)s") % {"when": when},
             )
             for name, (head, when) in WINDOW_WORDS.items()
@@ -130,7 +125,7 @@ class Line:
 
     @property
     def growth(self) -> SafeString:
-        return growth(self.row)
+        return growth(self.row, self.key)
 
     @property
     def growth_title(self) -> str:
@@ -138,30 +133,51 @@ class Line:
 
     @property
     def last(self) -> SafeString:
-        return last(self.row)
+        return last(self.row, self.key)
 
 
-def row_key(slug: str) -> str:
-    """The beginning of the ids of all parts in the row of a group."""
-    return f"fg-{slug}"
+def parts(row: Row, key: str) -> Mapping[str, str]:
+    """All that news may replace in the row of a group, by ids. Some 60 us."""
+    made = {name: count(row, name, key) for name in WINDOW_WORDS}
+    made |= {"growth": growth(row, key), "last": last(row, key), "life": life(row, key), "kind": kind(row, key)}
+    return {f"{key}-{name}": html for name, html in made.items()}
 
 
-def count(row: Row, window: str) -> SafeString:
-    """The part with the count of a window."""
+def lost(key: str) -> Mapping[str, str]:
+    """The same for a group that is no more, or part of another now: nothing is known of it."""
+    return {f"{key}-{name}": part(f"{key}-{name}", UNKNOWN) for name in (*WINDOW_WORDS, "growth", "life")}
+
+
+def count(row: Row, window: str, key: str) -> SafeString:
+    """The count of a window."""
     value: int = getattr(row.counts, window)
     hot = window == "h1" and row.live and row.growth.fast
-    return part(f"{row_key(row.slug)}-{window}", number(value), "bad b" if hot else "" if value else "z")
+    return part(f"{key}-{window}", number(value), "bad b" if hot else "" if value else "z")
 
 
-def growth(row: Row) -> SafeString:
-    """The part that says how it grows."""
+def growth(row: Row, key: str) -> SafeString:
+    """How it grows."""
     css = "bad b" if row.growth.fast and row.growth.word is None else "warn b" if row.growth.word else "mute"
-    return part(f"{row_key(row.slug)}-growth", grown(row.growth), css)
+    return part(f"{key}-growth", grown(row.growth), css)
 
 
-def last(row: Row) -> SafeString:
-    """The part that says when it was last seen."""
-    return part(f"{row_key(row.slug)}-last", moment(row.last_ms, "day"))
+def last(row: Row, key: str) -> SafeString:
+    """When it was last seen."""
+    return part(f"{key}-last", moment(row.last_ms, "day"))
+
+
+def life(row: Row, key: str) -> SafeString:
+    """Its life as a tag."""
+    glyph, css = TAGS[row.life]
+    told = format_html("{}{}", icon(glyph, 9) if glyph else "", LIFE_WORDS[row.life])
+    return part(f"{key}-life", told, f"tag {css}".strip())
+
+
+def kind(row: Row, key: str) -> SafeString:
+    """Its class, or that of most of its failures."""
+    word = str(KINDS[row.kind][1])
+    told = gettext("mostly %(kind)s") % {"kind": word} if row.mixed else word
+    return part(f"{key}-kind", told, {Kind.PERMANENT: "b", Kind.UNKNOWN: "mute"}.get(row.kind, ""))
 
 
 def grown(found: Growth) -> str:

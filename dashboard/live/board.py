@@ -18,8 +18,10 @@ FEED_ENTRIES = 40
 CHUNKS = 100  # batches of feed and log that are kept for who is slow
 MOST_PARTS = 40_000  # the longest unchanged is forgotten first
 MOST_PARTS_OF_ONE = 1_000  # of a queue or a job: each job that ends in it leaves one
+OF_MANY = (About.OVERVIEW, About.FAILURES)
 READ_MARGIN_MS = 2_000  # by which the clocks of two machines may differ
 _ROW = len("q-0123456789")
+_GROUPS = frozenset({"fg", "fp", "fc", "fs", "fn", "fx"})  # rows of pages on failures, see `dashboard.failures.keys`
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Board:
             before = self.parts.get(name)
             if before is not None and before.html == html:
                 continue
-            row = name[:_ROW] if name.startswith("q-") else ""
+            row = row_of(name)
             changed_ms = update.changed_ms.get(name) or update.changed_ms.get(row) or now_ms
             self.number += 1
             self.parts.pop(name, None)
@@ -165,7 +167,7 @@ class Board:
             self.parts[name] = Part(html, member, len(member.encode()), row, self.number, changed_ms)
             if changed_ms < now_ms - READ_MARGIN_MS:
                 self.old = self.number
-        while len(self.parts) > (MOST_PARTS if self.topic.about is About.OVERVIEW else MOST_PARTS_OF_ONE):
+        while len(self.parts) > (MOST_PARTS if self.topic.about in OF_MANY else MOST_PARTS_OF_ONE):
             del self.parts[next(iter(self.parts))]
 
     def _chunk(self, html: str, entries: int, now_ms: int) -> Chunk:
@@ -201,6 +203,13 @@ class Board:
         content.log += [chunk.html for chunk in reversed(log)]
         if self.said[1] > after:
             content.say = self.said[0]
+
+
+def row_of(part: str) -> str:
+    """The row that a part is in, by its id; "" for one that is in none."""
+    if part.startswith("q-"):
+        return part[:_ROW]
+    return part.rpartition("-")[0] if part[:2] in _GROUPS else ""
 
 
 def encoded(text: str) -> str:

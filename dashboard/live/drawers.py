@@ -17,6 +17,7 @@ DRAWERS: Mapping[About, str] = {
     About.OVERVIEW: "dashboard.live.overview.Overview",
     About.QUEUE: "dashboard.live.queue.QueuePage",
     About.JOB: "dashboard.live.job.JobPage",
+    About.FAILURES: "dashboard.live.failures.Failures",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -20,7 +20,7 @@ from dashboard.live.frames import Frames
 from dashboard.live.listening import Listening
 from dashboard.live.outage import Outage
 from dashboard.live.pulse import Heard
-from dashboard.live.update import Drawer, Update
+from dashboard.live.update import Choosy, Drawer, Update
 from dashboard.live.viewer import Viewer
 from queues import entered, interest
 from queues.errors import QueueError
@@ -150,6 +150,8 @@ class Hub:
         try:
             while board.pending is not None:
                 news, board.pending = board.pending, None
+                if isinstance(drawer, Choosy):
+                    drawer.show(self._shown(board.topic, language))
                 update = await in_pool(lambda news=news: _drawn(drawer, news, language))  # type: ignore[misc]
                 if board.take(update, now_ms()):
                     self._frames.forget()
@@ -158,6 +160,11 @@ class Hub:
                         self._learn(viewer, board)
         finally:
             board.drawing = False
+
+    def _shown(self, topic: Topic, language: str) -> Collection[str]:
+        """The rows that any of its sockets shows."""
+        every = (viewer.rows for viewer in self._watching.get(topic, ()) if viewer.language == language)
+        return frozenset[str]().union(*every)
 
     def _learn(self, viewer: Viewer, board: Board) -> None:
         """Have it read what entered each state between the page's last event and what the board counts from."""

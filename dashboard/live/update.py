@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from queues.live import News
 
@@ -14,9 +14,9 @@ class Update:
     """Drawn once for all sockets of a topic.
 
     `parts` are whole elements by their id, each byte-equal to the page's first render; those that did not change
-    may be among them, the hub leaves them out. A part that belongs to a row of a table has an id of the form
-    `q-<key>-<name>` and goes only to sockets that show the row `q-<key>`. `changed_ms` says by part or by such a row
-    when it last changed: a page that was read later has it already.
+    may be among them, the hub leaves them out. A part that belongs to a row has an id of the form `<row>-<name>`
+    (see `board.row_of`) and goes only to sockets that show this row. `changed_ms` says by part or by such a row when
+    it last changed: a page that was read later has it already.
     """
 
     parts: Mapping[str, str] = field(default_factory=dict)
@@ -34,3 +34,11 @@ class Drawer(Protocol):
 
     def update(self, news: News) -> Update:
         """What this batch changes. Raises QueueError when it had to read and could not."""
+
+
+@runtime_checkable
+class Choosy(Drawer, Protocol):
+    """A drawer that draws only rows which somebody shows."""
+
+    def show(self, rows: Collection[str]) -> None:
+        """These rows are shown by anybody now: told before each `update`."""

@@ -9,12 +9,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from dashboard.failures import forms, lines
+from dashboard.failures import forms, lines, sums
 from queues.quantities import number
 
 register = template.Library()
 register.filter("is_link", forms.is_link)
 register.filter("grown", lines.grown)
+register.filter("badge", sums.badge)
 
 _DIFFERS = re.compile("(‹[^‹›]{1,40}›|<[a-z][a-z -]{0,30}>|…)")
 

@@ -10,16 +10,16 @@ from django.views.decorators.http import require_safe
 
 from dashboard import export
 from dashboard.access import actor_of
-from dashboard.failures import exported
+from dashboard.failures import exported, sums
 from dashboard.failures.deploys import DeployForm
 from dashboard.failures.heads import columns, kinds, states
-from dashboard.failures.lede import Scope, lede
+from dashboard.failures.keys import Sight, Since
 from dashboard.failures.lines import WINDOW_WORDS, Line
 from dashboard.failures.query import FailuresQuery
 from dashboard.http import page
 from queues import audit, deploys
 from queues.failures import find
-from queues.quantities import instant, spelled
+from queues.quantities import instant, now_ms
 from queues.registry import configured
 
 EXPORT = "export-failures"
@@ -30,30 +30,39 @@ UNKNOWN = ("unread", "never", "reading")  # why there is no row, though somethin
 def failures(request: HttpRequest) -> HttpResponse:
     """One page of the groups that the query string means, the worst first, with what all of them come to."""
     query = _query(request)
+    read_ms, newest = now_ms(), find.newest()
     found = find.groups(query.filters, query.sorting, query.page)
-    return page(request, "failures/list.html", {**listing(query, found), "deploy_form": DeployForm(query.sources)})
+    sight = Sight.of(query)
+    since = Since(sight.where, newest, read_ms // 1000)
+    context = {
+        **listing(query, found, sight),
+        "deploy_form": DeployForm(query.sources),
+        "read_ms": read_ms,
+        "since": since,
+        "news": sums.news(since, 0, 0),
+    }
+    return page(request, "failures/list.html", context)
 
 
-def listing(query: FailuresQuery, found: find.Listing) -> dict[str, object]:
+def listing(query: FailuresQuery, found: find.Listing, sight: Sight) -> dict[str, object]:
     """What the page needs, but for its forms."""
     sources = query.sources
     queues = find.queues_of(sources)
     none = "" if found.rows else nothing(query, found)
-    scope = Scope.SOME if query.filtered else Scope.ALL if query.state == "all" else Scope.OPEN
+    live = sums.drawn(found, sight, unread=none in UNKNOWN)
     return {
         "query": query,
         "found": found,
         "known": found.known,
         "lines": [Line(row, query.within) for row in found.rows],
         "columns": columns(query.sorting, found.known.at_least),
-        "states": states(query, found),
-        "kinds": kinds(query, found),
-        "totals": [(name, head, getattr(found.totals, name)) for name, (head, _when) in WINDOW_WORDS.items()],
+        "sight": sight,
+        "live": live,
+        "states": states(sight, found),
+        "kinds": kinds(sight, found),
+        "totals": [(name, head, live[name]) for name, (head, _when) in WINDOW_WORDS.items()],
         "none": none,
         "bare": none not in ("", "filter", "calm"),
-        "lede": "" if none in UNKNOWN else lede(found, scope),
-        "stale_ms": None if none else stale_ms(found.known),
-        "fresh": spelled(found.fresh).capitalize(),
         "read_at": _as_of(found.known),
         "queues": queues,
         "unknown_queue": bool(query.queue) and query.filters.queue not in {ref.slug for ref in queues},
@@ -68,12 +77,6 @@ def listing(query: FailuresQuery, found: find.Listing) -> dict[str, object]:
 def _as_of(known: find.Known) -> datetime | None:
     """When the oldest of what is shown was right."""
     return instant(min((each.at_ms for each in known.standings.values() if each.at_ms is not None), default=None))
-
-
-def stale_ms(known: find.Known) -> int | None:
-    """The moment of which the page tells where that is not now; None: now."""
-    held = [each.at_ms for each in (*known.blind.values(), *known.silent.values()) if each.at_ms is not None]
-    return min(held, default=known.windows_ms if known.late else None)
 
 
 def nothing(query: FailuresQuery, found: find.Listing) -> str:

@@ -2,8 +2,8 @@
 const ROWS = 2000;
 const list = (text) => (text ?? "").split(/[\s,]+/).filter(Boolean);
 
-/** The rows of queues that the overview shows now. */
-export const rows = () => [...document.querySelectorAll("tr[data-row]")].slice(0, ROWS).map((row) => row.dataset.row);
+/** The rows that the page shows now: of queues, of groups of failures; and what else is told only to who shows it. */
+export const rows = () => [...document.querySelectorAll("[data-row]")].slice(0, ROWS).map((row) => row.dataset.row);
 
 const mark = (doc, key) => {
   const found = (root) => [...root.querySelectorAll(`tr[data-${key}]`)];

@@ -171,10 +171,10 @@ def test_a_first_reading_tells_how_far_it_is_without_touching_what_was_selected(
     box.check()
     expect(page.locator("#reading")).to_contain_text("61,000 of 200,000")
     IndexedQueue.objects.update(scanned=150_000)
-    expect(page.locator("#reading")).to_contain_text("150,000 of 200,000")
+    expect(page.locator("#reading")).to_contain_text("150,000 of 200,000", timeout=60_000)
     expect(box).to_be_checked()
     IndexedQueue.objects.update(scanning=False)
-    expect(page.locator("#reading")).to_have_count(0)
+    expect(page.locator("#reading")).to_have_count(0, timeout=60_000)
     expect(box).to_be_checked()
 
 

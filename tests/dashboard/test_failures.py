@@ -116,7 +116,7 @@ def test_each_count_leads_to_the_jobs_that_it_counts(viewer: Client) -> None:
 def test_what_changes_can_be_replaced_by_its_id(viewer: Client) -> None:
     group = make_group()
     parts = {node.attrs["id"] for node in read(viewer).all("data-part")}
-    assert {f"fg-{group.slug}-{part}" for part in ("h1", "h3", "h24", "d3", "d7", "growth", "last")} <= parts
+    assert {f"fg-{group.slug}-{part}" for part in ("h1", "h3", "h24", "d3", "d7", "growth", "last", "life", "kind")} <= parts
 
 
 def test_the_class_says_what_to_do_and_where_it_is_not_of_all(viewer: Client) -> None:
@@ -125,7 +125,7 @@ def test_the_class_says_what_to_do_and_where_it_is_not_of_all(viewer: Client) ->
     by_hand = make_group(title="other", kind_set="permanent")
     page = read(viewer)
     assert cells(page, mixed.slug)["Class"].text.strip() == "mostly transient"
-    (shown,) = [child for child in cells(page, by_hand.slug)["Class"].children if child.tag == "span"]
+    shown = next(child for child in cells(page, by_hand.slug)["Class"].children if child.tag == "span")
     assert shown.attrs["title"].startswith("Set by hand. A retry fails the same way.")
 
 

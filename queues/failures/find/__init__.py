@@ -3,8 +3,8 @@
 from queues.failures.find.filters import Filters, Sorting, SortKey
 from queues.failures.find.groups import Listing, any_groups, each, groups, listing, names_of, queues_of
 from queues.failures.find.held import Held
-from queues.failures.find.known import Known, known
-from queues.failures.find.opened import open_groups
+from queues.failures.find.known import Known, known, together
+from queues.failures.find.opened import newest, open_groups
 from queues.failures.find.rows import Growth, GrowthWord, Row, Windows
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "known",
     "listing",
     "names_of",
+    "newest",
     "open_groups",
     "queues_of",
+    "together",
 ]

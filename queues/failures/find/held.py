@@ -9,6 +9,7 @@ from queues.failures.find.known import Known
 from queues.failures.find.rows import Row, growth
 from queues.failures.find.scan import Sums, summed
 from queues.failures.find.tally import Tallies, tally
+from queues.failures.merging import MERGE, SPLIT
 from queues.failures.types import Life
 from queues.models import AuditEntry, FailureGroup
 
@@ -23,31 +24,42 @@ class Held:
     sums: dict[str, Sums] | None = None
     regressed: dict[str, int] = field(default_factory=dict)  # when those that came back failed again
     totals: dict[str, int] = field(default_factory=dict)  # failures ever counted, as the row of the group has it
+    _gone: set[str] = field(default_factory=set)
     _entry: int | None = None  # the last of the audit log that was looked at
 
     def read(self, slugs: Collection[str] | None = None) -> None:
         """These groups, or all. Two queries; some 10 us a group."""
+        before = self.sums or {}
         if slugs is None or self.sums is None or len(slugs) > MOST:
             self.regressed, self.totals = {}, {}
             self.sums = self._found(None)
-            return
-        if not slugs:
-            return
-        found = self._found(slugs)
-        for slug in set(slugs) - found.keys():
-            for kept in (self.sums, self.regressed, self.totals):
-                kept.pop(slug, None)
-        self.sums |= found
+            self._gone = (self._gone | before.keys()) - self.sums.keys()
+        elif slugs:
+            found = self._found(slugs)
+            gone = {slug for slug in slugs if slug in before and slug not in found}
+            self.sums = {slug: sums for slug, sums in before.items() if slug not in gone} | found
+            self._gone = (self._gone | gone) - found.keys()
+            for slug in gone:
+                self.regressed.pop(slug, None)
+                self.totals.pop(slug, None)
 
-    def changed_by_people(self) -> Collection[str]:
-        """Slugs of groups that somebody has changed since the last call: no news tell of it. One short query."""
+    def was(self, slug: str) -> bool:
+        """Whether there was such a group, which is no more, or part of another now."""
+        return slug in self._gone
+
+    def changed_by_people(self) -> Collection[str] | None:
+        """Slugs of groups that somebody has changed since the last call; None: any may have been. One short query.
+
+        No news tell of it.
+        """
         entries = AuditEntry.objects.exclude(group=None).order_by("-pk")
         if self._entry is None:
             self._entry = entries.values_list("pk", flat=True).first() or 0
             return ()
-        found = list(entries.filter(pk__gt=self._entry).values_list("pk", "group__slug")[:MOST])
-        self._entry = max((pk for pk, _slug in found), default=self._entry)
-        return {slug for _pk, slug in found}
+        found = list(entries.filter(pk__gt=self._entry).values_list("pk", "group__slug", "action")[:MOST])
+        self._entry = max((pk for pk, _slug, _action in found), default=self._entry)
+        moved = any(action in {MERGE, SPLIT} for _pk, _slug, action in found)
+        return None if moved else {slug for _pk, slug, _action in found}
 
     def tallies(self, known: Known) -> Tallies:
         """What they come to. Some 1 us a group."""

@@ -11,6 +11,11 @@ from queues.failures.find.filters import UNSOLVED
 from queues.models import FailureGroup, Indexing
 
 
+def newest() -> int:
+    """The key of the newest group there is, of whatever source; 0 without any. One query by the index."""
+    return FailureGroup.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
 def open_groups(sources: Sequence[str]) -> int | None:
     """Groups of these sources that are open or regressed; None where none of the sources was ever indexed.
 
