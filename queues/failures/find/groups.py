@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Sum
+from django.db.models import Exists, OuterRef, Sum
 
 from queues.failures.find.filters import UNSOLVED, Filters, Sorting, SortKey
 from queues.failures.find.known import Known, known
@@ -113,7 +113,7 @@ def any_groups(sources: Sequence[str]) -> bool:
 
 def queues_of(sources: Sequence[str]) -> Sequence[QueueRef]:
     """The queues in which anything failed, by label, to filter by."""
-    rows = Queue.objects.filter(source__name__in=sources, failure_strands__isnull=False).distinct()
+    rows = Queue.objects.filter(Exists(FailureStrand.objects.filter(queue=OuterRef("pk"))), source__name__in=sources)
     found = [QueueRef.from_slug(source, slug) for source, slug in rows.values_list("source__name", "slug")]
     return sorted(found, key=lambda ref: (ref.label, ref.source))
 
