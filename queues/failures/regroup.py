@@ -143,9 +143,10 @@ class Regroup:
             return False
         except QueueError:
             return True
-        if moved:
-            with self._term.writing(len(moved)):
-                slugs = self._work.move(place, moved)
+        at_once = self._term.pace.rows
+        for part in (moved[at : at + at_once] for at in range(0, len(moved), at_once)):
+            with self._term.writing(len(part)):
+                slugs = self._work.move(place, part)
             self._note(slugs)
         return True
 
