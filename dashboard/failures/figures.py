@@ -53,6 +53,7 @@ def drawn(found: Figures) -> Mapping[str, SafeString]:
         "present": number(found.present),
         "total": number(found.total),
     }
+    made |= {f"moved.{life}": _moved(found.life, life) for life in Life}
     tone = f"tag {LIFE_TONES[found.life]}".strip()
     life = format_html('<span id="{}-life" data-part class="{}">{}</span>', found.key, tone, LIFE_WORDS[found.life])
     return {name: part(f"{found.key}-{name}", told) for name, told in made.items()} | {"life": life}
@@ -66,7 +67,9 @@ def pushed(found: Figures) -> Mapping[str, str]:
 def lost(slug: str) -> Mapping[str, str]:
     """The same for a group that is no more, or part of another now: nothing is known of it."""
     key = keys.page(slug)
-    return {f"{key}-{name}": part(f"{key}-{name}", UNKNOWN) for name in ("h1", "growth", "last", "present", "total")}
+    unknown = dict.fromkeys(("h1", "growth", "last", "present", "total"), UNKNOWN)
+    moved = dict.fromkeys((f"moved.{life}" for life in Life), _("It is part of another group now, or gone."))
+    return {f"{key}-{name}": part(f"{key}-{name}", told) for name, told in (unknown | moved).items()}
 
 
 def charted(slug: str, span: Span, made: Chart) -> SafeString:
@@ -78,6 +81,11 @@ def charted(slug: str, span: Span, made: Chart) -> SafeString:
         made.drawn,
         format_html_join("", "<span>{}</span>", ticks),
     )
+
+
+def _moved(now: Life, shown: Life) -> str:
+    """What a page says that was read when the group stood otherwise: what can be done with it is not what it offers."""
+    return "" if now is shown else _("It is %(life)s now.") % {"life": LIFE_WORDS[now]}
 
 
 def _why(found: Figures) -> str:

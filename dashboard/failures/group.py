@@ -12,8 +12,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard import trail
+from dashboard.failures import keys
 from dashboard.failures.chart import chart
-from dashboard.failures.words import KIND_WORDS, LIFE_TONES, LIFE_WORDS, SPAN_WORDS, SPLIT_WORDS
+from dashboard.failures.figures import Figures, charted, drawn
+from dashboard.failures.sums import index, standing_of
+from dashboard.failures.words import KIND_WORDS, SPAN_WORDS, SPLIT_WORDS
 from queues import deploys, masking, stack
 from queues.errors import BadInput, QueueError
 from queues.failures.about import Compared, Span, Spread, Whole, at_path, compared, series, shares, suggested, wave
@@ -21,7 +24,7 @@ from queues.failures.about.whole import job_of
 from queues.failures.classes import advice
 from queues.failures.classes import words as rule_words
 from queues.failures.find import known
-from queues.failures.find.rows import Growth, growth
+from queues.failures.find.rows import growth
 from queues.failures.signature import explain, words
 from queues.failures.types import Applied, Life, SplitBy, Thrown
 from queues.failures.windows import since as begin_of
@@ -99,22 +102,27 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
     group, now = about.group, now_ms()
     shown = series(about, query.span, now=now)
     marked = deploys.between(shown.begin_ms, shown.end_ms, about.source)
+    made = chart(shown, marked)
+    figures = _figures(about, now)
+    live = drawn(figures)
     samples = _samples(about)
     spread, refused = _spread(about, query.path)
     return {
         "about": about,
         "group": group,
-        "known": known([about.source]),
+        "index": index(figures.key, standing_of(known([about.source]))),
         "query": query,
-        "life": LIFE_WORDS[Life(group.life)],
-        "tone": LIFE_TONES[Life(group.life)],
         "kind": KIND_WORDS[about.kind],
         "kinds": [(KIND_WORDS[kind], rule) for kind, rule in about.kinds],
         "advice": _advice(about),
         "rule_words": rule_words(about.kinds[0][1]) if about.kinds else "",
-        "growth": _growth(about, now),
+        "figures": figures,
+        "live": live,
+        "moved": live[f"moved.{figures.life}"],
         "wave": wave(about, now=now),
-        "chart": chart(shown, marked),
+        "chart": made,
+        "charted": charted(group.slug, query.span, made),
+        "chart_key": keys.chart(group.slug, query.span),
         "shown": shown,
         "shares": shares(about, shown),
         "spread": spread,
@@ -137,8 +145,10 @@ def since(about: Whole, now: int) -> dict[str, int]:
     return {"h1": begin_of("h1", until)}
 
 
-def _growth(about: Whole, now: int) -> Growth:
-    return growth(about.group.life, about.group.first_ms, about.h1, about.usual, now)
+def _figures(about: Whole, now: int) -> Figures:
+    group = about.group
+    grown = growth(group.life, group.first_ms, about.h1, about.usual, now)
+    return Figures(group.slug, Life(group.life), about.h1, about.present, group.total, group.last_ms, grown)
 
 
 def _advice(about: Whole) -> str:

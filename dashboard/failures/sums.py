@@ -35,17 +35,26 @@ def drawn(found: Listing, sight: Sight, *, unread: bool) -> Parts:
         "matching": _matching(found.matching),
         **{name: number(getattr(found.totals, name)) for name in WINDOW_WORDS},
     }
-    index = render_to_string("failures/standing.html", {"known": found.known})
     return {
         **{name: part(f"{key}-{name}", told) for name, told in made.items()},
         **{choice.name: choice.shown for choice in (*states(sight, found), *kinds(sight, found)) if choice.shown},
-        "index": format_html('<div id="{}-index" data-part>{}</div>', key, index),
+        "index": index(key, standing_of(found.known)),
     }
 
 
 def pushed(found: Listing, sight: Sight, *, unread: bool) -> Parts:
     """The same by ids."""
     return {f"{sight.key}-{name}": html for name, html in drawn(found, sight, unread=unread).items()}
+
+
+def standing_of(known: Known) -> SafeString:
+    """How the index stands, where there is something to say."""
+    return render_to_string("failures/standing.html", {"known": known})
+
+
+def index(key: str, standing: SafeString) -> SafeString:
+    """The part with that."""
+    return format_html('<div id="{}-index" data-part>{}</div>', key, standing)
 
 
 def news(since: Since, new: int, back: int) -> SafeString:

@@ -92,6 +92,7 @@ class Failures:
         self._drawn = self._rows
         parts = self._charted(news.standing.at_ms)
         if self.state is not None and (changed.any or new):
+            parts |= self._standing(self.state)
             for row in self._rows:
                 parts |= self._row(self.state, row, changed, fresh=row in new)
         if changed.any:
@@ -137,6 +138,14 @@ class Failures:
                 return {}
             return lines.lost(keys.row(slug)) if kind == "fg" else figures.lost(slug)
         return lines.parts(found, keys.row(slug)) if kind == "fg" else figures.pushed(Figures.of(found))
+
+    def _standing(self, state: State) -> dict[str, str]:
+        """How the index stands, for the pages of groups."""
+        pages = [row for row in self._rows if row.startswith("fp-") and self._held.row(row[3:], state.known)]
+        if not pages:
+            return {}
+        told = sums.standing_of(state.known)
+        return {f"{row}-index": sums.index(row, told) for row in pages}
 
     def _sums(self, sight: keys.Sight) -> Mapping[str, str]:
         states = _states(sight.where)

@@ -25,6 +25,7 @@ let blind = null; // what the server says while it sees nothing: {since, why}
 const send = (message) => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
 const halt = () => {
   clearAll();
+  due = false;
   if (socket) leave(socket);
   socket = asked = null;
 };
@@ -82,6 +83,13 @@ const pulse = ({ pulse: state, since, why = "", rate = null, at }) => {
   clear("poll");
   allFresh();
 };
+// Some pages are drawn for nobody else: they are told that something changed, and are fetched anew a while later.
+let due = false;
+const again = () => {
+  if (due || !document.getElementById("live")?.hasAttribute("data-again")) return;
+  due = true;
+  after("again", EVERY, () => { due = false; refresh(); });
+};
 const take = (from, text) => {
   if (from !== socket) return;
   watch();
@@ -89,6 +97,7 @@ const take = (from, text) => {
   const frame = parsed(text);
   if (!frame) return drop(from);
   push(frame.parts ?? {});
+  if (frame.parts) again();
   if (frame.feed) fed(frame.feed);
   if (frame.log) logged(frame.log);
   if (frame.entered) entered(frame.entered);
