@@ -73,7 +73,7 @@ def indexer(desk: Desk | None = None, *, epoch: int | None = 1, source: str = "m
 
 def settle(one: SourceIndexer, *, steps: int = 200) -> None:
     """Look at everything, and work until nothing is left to do."""
-    for _again in range(2):  # only the second of two looks has a queue compared whose numbers differ
+    for _again in range(3):  # the second of two looks has a queue compared whose numbers differ; the first may scan
         one.due_now()
         while one.step() < POLL_S:
             steps -= 1
@@ -101,7 +101,9 @@ def in_index(ref: QueueRef) -> Mapping[bytes, int]:
 
 def equal(client: redis.Redis, *refs: QueueRef) -> bool:
     for ref in refs:
-        assert in_index(ref) == on_server(client, ref)
+        ours, theirs = in_index(ref), on_server(client, ref)
+        assert sorted(ours.items() - theirs.items()) == [], f"not there any more: {ref.label}"
+        assert sorted(theirs.items() - ours.items()) == [], f"not read: {ref.label}"
     return True
 
 

@@ -377,3 +377,45 @@ def test_two_indexes_at_once_do_no_harm(
         old.due_now()
         old.step()
     assert Failure.objects.count() == before
+
+
+def test_whatever_happens_in_whatever_order_it_ends_equal(
+    valkey: redis.Redis, source: SourceConfig, monkeypatch: pytest.MonkeyPatch, rng: random.Random
+) -> None:
+    """Changes of chance, some of them told by hints; restarts; pages of a few."""
+    monkeypatch.setattr(failed, "PAGE", 9)
+    monkeypatch.setattr("queues.failures.index.compare.PAGE", 11)
+    monkeypatch.setattr("queues.failures.index.source.ROUND_S", 0.002)
+    refs = know(b"one", b"two")
+    at = now_ms() - 3_600_000
+    desk = Desk("main")
+    one = indexer(desk)
+    for turn in range(120):
+        ref = rng.choice(refs)
+        at += rng.choice((0, 1, 1000))
+        here = sorted(on_server(valkey, ref))
+        some = [job.decode() for job in rng.sample(here, min(len(here), rng.randrange(1, 8)))]
+        match rng.randrange(7):
+            case 0 | 1 | 2:
+                jobs = [f"{turn}-{number}" for number in range(rng.randrange(1, 15))]
+                fail(valkey, ref, *jobs, at=at - rng.choice((0, 0, 0, 5000)))
+                if rng.random() < 0.5:
+                    desk.failed(ref, [failed_event(ref, job, at) for job in jobs])
+            case 3 if some:
+                remove(valkey, ref, *some)
+                desk.left(ref, [job.encode() for job in some if rng.random() < 0.7])
+            case 4 if some:
+                retry(valkey, ref, *some)
+                fail(valkey, ref, *some[:3], at=at + 1)
+            case 5:
+                valkey.zremrangebyrank(key(ref, "failed"), 0, rng.randrange(5))
+            case 6 if turn % 3 == 0:
+                one = indexer(desk, epoch=turn + 2)
+        one.due_now(*rng.sample(["join", "look", "touched"], rng.randrange(4)))
+        for _step in range(rng.randrange(3)):
+            one.step()
+    settle(one)
+    compare_all(one)
+    assert equal(valkey, *refs)
+    assert sums_agree()
+    assert Failure.objects.count() > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from django.db.models import QuerySet
@@ -14,14 +14,14 @@ from queues.failed import IdPage, LettersMark
 from queues.failures import letters
 from queues.failures.index.compare import EVERY_S
 from queues.failures.index.term import Part, Term
-from queues.failures.index.tracks import Track
+from queues.failures.index.tracks import Box, Track
 from queues.failures.store import ids
-from queues.models import Letter
+from queues.models import IndexedQueue, Letter
 from queues.types import QueueRef
 
 PAGE = 2_000  # ids of one call
-UNREAD = "?"  # what is not mapped of a letter that is to be read anew
 GONE = 1_000  # of ours that are let go at once
+UNTOLD = 300  # of ours that are let go with what they told
 READ = 200  # letters that are read in one call: each may hold 32 KB
 ROWS = 2_000  # of ours that are compared at once
 
@@ -35,7 +35,7 @@ class Round:
     """
 
     track: Track
-    mark: LettersMark
+    mark: LettersMark | None
     whole: bool
     cursor: str = ""
     tail: str = ""  # the cursor of the last page that held any
@@ -45,7 +45,7 @@ class Round:
 
 def look(term: Term, tracks: Iterable[Track]) -> None:
     """Where letters stand; one call for every 250 queues."""
-    boxes = {track.ref: track for track in tracks if track.box is not None}
+    boxes = {track.ref: track for track in tracks if track.box is not None and not track.box.closing}
     if not boxes:
         return
     for ref, mark in term.reader.letters_marks(list(boxes)).items():
@@ -59,8 +59,12 @@ def choose(tracks: Iterable[Track]) -> Round | None:
     due: Round | None = None
     for track in tracks:
         box, now = track.box, time.monotonic()
+        if box is not None and box.closing:
+            return Round(track, None, whole=False)
         if box is None or box.mark is None or not box.mark.readable or now < track.again_at:
             continue
+        if box.stale:
+            return Round(track, box.mark, whole=True)
         if box.mark.token != box.token:
             return Round(track, box.mark, whole=not box.token, cursor=box.tail if box.token else "", tail=box.tail)
         if due is None and now >= box.due_at:
@@ -74,6 +78,10 @@ def choose(tracks: Iterable[Track]) -> Round | None:
 def step(term: Term, going: Round, keys: Mapping[QueueRef, int]) -> int | None:
     """A slice of a round. Gives how many ids it had; None at its end."""
     track = going.track
+    if track.box is None:
+        return None
+    if track.box.closing:
+        return _close(term, track, track.box)
     if going.after is not None:
         return _let_go(term, going)
     page = term.reader.letter_ids(track.ref, cursor=going.cursor, most=PAGE)
@@ -98,16 +106,18 @@ def step(term: Term, going: Round, keys: Mapping[QueueRef, int]) -> int | None:
 
 
 def _read(
-    term: Term, track: Track, jobs: Sequence[bytes], stale: Collection[bytes], keys: Mapping[QueueRef, int]
+    term: Term, track: Track, jobs: Sequence[bytes], stale: Set[bytes], keys: Mapping[QueueRef, int]
 ) -> None:
-    """Read letters and write them; those that are `stale` as if they were new."""
+    """Read letters and write them; those that are `stale` as if they were new, or gone where they say nothing now."""
     read = term.reader.letters(track.ref, jobs)
     made = [letters.found(track.ref, letter, keys) for letter in read.values()]
-    if made:
-        with term.writing(len(made)):
-            if again := [each.job for each in made if each.job in stale]:
-                term.note(track.ref, term.store.letters_gone(track.ref, again))
-            written = term.store.letters(track.ref, made)
+    again = stale & {each.job for each in made}
+    silent = [job for job in jobs if job in stale - again]
+    if made or silent:
+        with term.writing(len(made) + len(silent)):
+            lost = term.store.letters_gone(track.ref, silent)
+            written = term.store.letters(track.ref, made, again)
+        term.note(track.ref, lost)
         term.note(track.ref, written, [each.found for each in made])
         term.tell()
 
@@ -138,7 +148,7 @@ def _steady(term: Term, going: Round) -> bool:
     box, mark = going.track.box, term.reader.letters_marks([going.track.ref])[going.track.ref]
     if box is None:
         return False
-    box.moved = 0 if mark.token == going.mark.token else box.moved + 1
+    box.moved = 0 if mark.token == _token(going) else box.moved + 1
     box.mark = mark
     return box.moved != 1
 
@@ -151,8 +161,12 @@ def _end(term: Term, going: Round) -> None:
     box.mark = mark = term.reader.letters_marks([track.ref])[track.ref]
     box.tail = going.tail
     ours = _ours(track).count()
-    same = mark.token == going.mark.token
+    same = mark.token == _token(going)
     if going.whole:
+        if box.stale:
+            with term.writing():
+                term.store.read_anew(track.ref, box.stale)
+            box.stale = 0
         box.due_at = time.monotonic() + EVERY_S
         box.lacking = max(0, mark.count - ours) if same else box.lacking
         _settle(term, going)
@@ -165,7 +179,7 @@ def _end(term: Term, going: Round) -> None:
 
 def _settle(term: Term, going: Round) -> None:
     """Keep up to where letters are read."""
-    track, token = going.track, going.mark.token
+    track, token = going.track, _token(going)
 
     def done() -> None:
         if track.box is not None:
@@ -175,14 +189,51 @@ def _settle(term: Term, going: Round) -> None:
     term.flush()
 
 
-def forget(term: Term, track: Track) -> None:
-    """The queue is none of letters any more: those that it held are jobs like others."""
-    jobs = [ids.id_of(job) for job in _ours(track).values_list("job", flat=True)[:ROWS]]
+def wishes(term: Term, tracks: Iterable[Track]) -> Mapping[int, int]:
+    """Whose letters are to be read anew, by the key of the queue: the key of the last letter that is.
+
+    What people said of these queues is read anew, too: what they said before they wished it holds.
+    """
+    rows = IndexedQueue.objects.filter(queue__source__name=term.source).exclude(reread=0)
+    wished = dict(rows.values_list("queue_id", "reread"))
+    if not wished:
+        return {}
+    new = [track for track in tracks if wished.get(track.pk) == IndexedQueue.REREAD_ALL]
+    with term.writing(len(new)):
+        for track in new:
+            wished[track.pk] = term.store.wished_anew(track.ref)
+    letters.forget()
+    return {pk: last for pk, last in wished.items() if last > 0}
+
+
+def bury(term: Term, track: Track) -> None:
+    """The queue went away, and its letters with it."""
+    jobs = [ids.id_of(job) for job in _ours(track).values_list("job", flat=True)]
     for at in range(0, len(jobs), GONE):
         gone = jobs[at : at + GONE]
         with term.writing(len(gone)):
             written = term.store.letters_gone(track.ref, gone)
         term.note(track.ref, written)
+
+
+def _close(term: Term, track: Track, box: Box) -> int | None:
+    """The queue holds no letters any more: what it holds are jobs like others. What they told never was one's failure
+    where somebody said so; where only its name means no letters now, since its origin went away, it stays counted.
+    """
+    most = UNTOLD if box.stale else GONE
+    jobs = [ids.id_of(job) for job in _ours(track).order_by("pk").values_list("job", flat=True)[:most]]
+    if not jobs:
+        with term.writing():
+            term.store.read_anew(track.ref, box.stale)
+            term.store.progress(track.ref, letters="")
+        track.box = None
+        return None
+    with term.writing(len(jobs)):
+        lose = term.store.letters_untold if box.stale else term.store.letters_gone
+        written = lose(track.ref, jobs)
+    term.note(track.ref, written)
+    term.tell()
+    return len(jobs)
 
 
 def _ours(track: Track) -> QuerySet[Letter]:
@@ -192,12 +243,17 @@ def _ours(track: Track) -> QuerySet[Letter]:
 def _unknown(track: Track, page: IdPage) -> tuple[list[bytes], set[bytes]]:
     """Ids of a page that are to be read, and those of them that were read before, in another way."""
     kept = {ids.kept(job): job for job in page.ids}
-    known: dict[str, str] = {}
+    known: dict[str, int] = {}
     slugs = list(kept)
     for at in range(0, len(slugs), 500):
-        known.update(_ours(track).filter(job__in=slugs[at : at + 500]).values_list("job", "unmapped"))
-    unknown = [job for slug, job in kept.items() if known.get(slug, UNREAD) == UNREAD]
+        known.update(_ours(track).filter(job__in=slugs[at : at + 500]).values_list("job", "pk"))
+    last = track.box.stale if track.box else 0
+    unknown = [job for slug, job in kept.items() if known.get(slug, 0) <= last]
     return unknown, {job for job in unknown if ids.kept(job) in known}
+
+
+def _token(going: Round) -> str:
+    return going.mark.token if going.mark else ""
 
 
 def _holds(seen: array[int], number: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
@@ -115,7 +116,7 @@ def bury(term: Term, track: Track) -> None:
     """The queue went away: nothing is in its set, and no letter lies in it."""
     if Failure.objects.filter(queue_id=track.pk, in_set=True).exists():
         term.apart(track, lambda: term.store.gone_all(track.ref))
-    letterbox.forget(term, track)
+    letterbox.bury(term, track)
 
 
 def _count(term: Term, track: Track, mark: FailedMark) -> None:
@@ -125,9 +126,10 @@ def _count(term: Term, track: Track, mark: FailedMark) -> None:
     ours = _ours(term, track)
     if ours == mark.count:
         track.differs = 0
-    elif (mark.count, ours) != track.settled:
+    else:
         track.differs += 1
-        track.compare = track.compare or track.differs >= ROUND
+        late = time.monotonic() >= track.wait_until
+        track.compare = track.compare or (late and track.differs >= ROUND)
 
 
 def _ours(term: Term, track: Track) -> int:

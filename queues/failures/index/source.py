@@ -21,7 +21,6 @@ from queues.failures.index.term import Term
 from queues.failures.index.tracks import AGAIN_S, Box, Track, load, recall
 from queues.failures.letters import is_letters
 from queues.failures.store import Lost, Store
-from queues.models import IndexedQueue
 from queues.names import show_controls
 from queues.types import QueueRef
 
@@ -186,6 +185,7 @@ class SourceIndexer:
             more = self._compare(term) or more
             more = self._letters(term) or more
             samples.keep(term)
+            more = more or bool(term.wanted)
         return more or readings <= 0
 
     def _fresh(self, term: Term, most: int) -> int:
@@ -214,14 +214,18 @@ class SourceIndexer:
         return bool(waiting)
 
     def _compare(self, term: Term) -> bool:
-        """A page of ids, as far as the allowance goes."""
-        if self._walk is None and (chosen := compare.choose(self.tracks.values())):
-            self._walk = compare.Walk(chosen)
-        walk = self._walk
-        if walk is None or not self._allowance.any():
-            return False
-        self._allowance.take(self._slice(term, walk.track, lambda: compare.step(term, walk), self._end_walk))
-        return True
+        """Pages of ids for a twentieth of a second, as far as the allowance goes."""
+        until = time.monotonic() + ROUND_S / 10
+        while self._allowance.any():
+            if self._walk is None and (chosen := compare.choose(self.tracks.values())):
+                self._walk = compare.Walk(chosen)
+            if self._walk is None:
+                return False
+            step = partial(compare.step, term, self._walk)
+            self._allowance.take(self._slice(term, self._walk.track, step, self._end_walk))
+            if time.monotonic() >= until:
+                return True
+        return False
 
     def _letters(self, term: Term) -> bool:
         if self._round is None:
@@ -246,7 +250,7 @@ class SourceIndexer:
         def work(_term: Term, _track: Track) -> None:
             done.append(step())
 
-        if track.ref not in self.tracks or not self._try(term, track, work) or done[0] is None:
+        if self.tracks.get(track.ref) is not track or not self._try(term, track, work) or done[0] is None:
             end()
             return 0
         return done[0]
@@ -288,22 +292,27 @@ class SourceIndexer:
 
     def _tell_letters(self, term: Term) -> None:
         """Which queues hold letters, by what people said and by their names; and whose are to be read anew."""
-        anew = set(IndexedQueue.objects.filter(queue__source__name=self.name, letters="").values_list("queue_id"))
+        anew = letterbox.wishes(term, self.tracks.values())
         for track in self.tracks.values():
-            if not is_letters(track.ref, self.tracks.keys()):
-                if track.box is not None:
-                    letterbox.forget(term, track)
-                track.box = None
-            elif track.box is None or ((track.pk,) in anew and track.box.token):
-                track.box = Box()
+            holds, stale = is_letters(track.ref, self.tracks.keys()), anew.get(track.pk, 0)
+            if track.box is None and not holds:
+                continue
+            if track.box is None or track.box.closing is holds or stale not in (0, track.box.stale):
+                before = track.box.stale if track.box else 0
+                track.box = Box(stale=stale or before, closing=not holds)
                 self.due_now("letters")
+                if self._round is not None and self._round.track is track:
+                    self._end_round()
 
     def _blind(self, term: Term, why: str) -> float:
         """The server does not answer, or lets us read nothing: say why, and try again after a while that grows."""
         term.drop()
+        why = show_controls(why)
+        if not self._failures:
+            logger.warning("%s: failures cannot be read: %s", self.name, why)
         self._failures += 1
         self._look_anew()
-        self._stand.blind(term, show_controls(why))
+        self._stand.blind(term, why)
         shortest, longest = PATIENCE_S
         pause: float = min(longest, shortest * 2 ** min(self._failures, 8))
         return pause * random.uniform(0.5, 1.0)  # noqa: S311  # so that many do not come at once

@@ -9,7 +9,7 @@ from django.db.models import Max
 
 from queues.events import Event
 from queues.failed import FailedMark, LettersMark
-from queues.models import FailureStrand, IndexedQueue, Queue
+from queues.models import FailureStrand, IndexedQueue, Letter, Queue
 from queues.types import QueueRef
 
 AGAIN_S = 30.0  # until a queue that could not be read is tried again
@@ -47,7 +47,8 @@ class Track:
     compare: bool = False  # only comparing tells what changed
     ours: int | None = None  # how many are in the set as far as we know; None: to be counted
     differs: int = 0  # looks in a row at which we counted other than the server
-    settled: tuple[int, int] | None = None  # its count and ours when it was last compared
+    futile: int = 0  # times in a row that comparing it because counts differed has changed nothing
+    wait_until: float = 0.0  # monotonic: until then it is not compared again because of that
     due_at: float = 0.0  # monotonic: when it is compared whatever the counts
     box: Box | None = None  # of a queue of letters
 
@@ -65,6 +66,8 @@ class Box:
     lacking: int = 0  # of its letters that cannot be read, as of the last whole round
     moved: int = 0  # whole rounds in a row during which letters came or went
     due_at: float = 0.0
+    stale: int = 0  # letters up to this key are to be read anew
+    closing: bool = False  # the queue holds no letters any more: those that are known are let go, then the box
 
 
 def load(source: str) -> tuple[dict[QueueRef, Track], dict[int, QueueRef]]:
@@ -81,15 +84,17 @@ def load(source: str) -> tuple[dict[QueueRef, Track], dict[int, QueueRef]]:
 
 
 def recall(source: str, tracks: dict[QueueRef, Track]) -> None:
-    """Fill tracks with what is stored of them. Two queries."""
+    """Fill tracks with what is stored of them. Three queries."""
     by_pk = {track.pk: track for track in tracks.values()}
+    holding = set(Letter.objects.filter(queue__source__name=source).values_list("queue_id", flat=True).distinct())
     for row in IndexedQueue.objects.filter(queue__source__name=source):
         if track := by_pk.get(row.queue_id):
             track.begun = row.since_ms is not None
             track.scanning, track.expected, track.scanned = row.scanning, row.expected, row.scanned
             track.low, track.high, track.gaps, track.compared_ms = row.low, row.high, row.gaps, row.compared_ms
             track.error = row.error
-            track.box = Box(row.letters)
+            if row.letters or row.reread or row.queue_id in holding:
+                track.box = Box(row.letters, stale=max(0, row.reread))
     newest = FailureStrand.objects.filter(queue__source__name=source).values_list("queue_id").annotate(Max("last_ms"))
     for pk, last_ms in newest:
         if track := by_pk.get(pk):
