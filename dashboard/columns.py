@@ -22,9 +22,10 @@ JOB, NAME, SIZE = Head(_("Job")), Head(_("Name")), Head(_("Data"), "r")
 ATTEMPTS, AGE = Head(_("Attempts"), "r"), Head(_("Age"), "r lo")
 FINISHED, CREATED = Head(_("Finished"), "r"), Head(_("Created"), "r")
 ERROR = Head(_("Error"))
+CLASS = Head(_("Class"))
 
 BY_STATE = {
-    State.FAILED: (ERROR, ATTEMPTS, Head(_("Failed at"), "r"), AGE),
+    State.FAILED: (ERROR, CLASS, ATTEMPTS, Head(_("Failed at"), "r"), AGE),
     State.COMPLETED: (ATTEMPTS, FINISHED, Head(_("Took"), "r"), AGE),
     State.ACTIVE: (
         Head(_("Progress")),
@@ -40,8 +41,14 @@ BY_STATE = {
 }
 
 
-def columns(query: JobsQuery) -> Sequence[Head]:
-    """The heads of the list that was asked for."""
+def columns(query: JobsQuery, *, letters: bool = False, classes: bool = True) -> Sequence[Head]:
+    """The heads of the list that was asked for; with `letters`, each row says what it tells.
+
+    Without `classes`: of a source whose failures cannot be indexed.
+    """
+    if letters:
+        return (Head(_("Letter")), NAME, ERROR, Head(_("Of job")), CLASS, Head(_("Posted"), "r"), SIZE)
     if query.together:
         return (JOB, NAME, Head(_("State")), ERROR, ATTEMPTS, FINISHED, AGE, SIZE)
-    return (JOB, NAME, *BY_STATE[query.state or State.FAILED], SIZE)
+    heads = BY_STATE[query.state or State.FAILED]
+    return (JOB, NAME, *(head for head in heads if classes or head is not CLASS), SIZE)

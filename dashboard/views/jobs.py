@@ -11,15 +11,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import record, requires_right
+from dashboard.failures.beside import OfJob, of_job
 from dashboard.http import page
 from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, hidden_in, log_context
 from dashboard.live.job_feed import happened
-from queues import followed, masking, notables, outages
+from queues import followed, masking, notables, outages, readings
 from queues.errors import BadInput
 from queues.events import Event
+from queues.failures import letters
 from queues.names import visible
 from queues.quantities import now_ms
-from queues.types import Job, JobRef, LogPage, QueueRef
+from queues.registry import backend
+from queues.types import Capability, Job, JobRef, LogPage, QueueRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,18 @@ def _context(read: _Read) -> dict[str, object]:
         "view": JobView(read.job, now_ms(), read.kept),
         "happened": happened(read.kept, read.job),
         "after": read.after,
+        "known": _known(read),
         **log_context(fitted_logs(read.logs, LOGS)),
         **_read_now(),
     }
+
+
+def _known(read: _Read) -> OfJob | None:
+    """What the index of failures knows of it; None where that is nothing to ask."""
+    queue = read.ref.queue
+    if Capability.FAILURES not in backend(queue.source).capabilities:
+        return None
+    return of_job(read.job, dead=letters.is_letters(queue, readings.names(queue.source)))
 
 
 @require_safe

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard import feed
 from dashboard.access import record, requires_right
 from dashboard.columns import columns
+from dashboard.failures.beside import Beside, beside
 from dashboard.http import page
 from dashboard.queries import FINISHED, JobsQuery
 from queues import attention, discovery, followed, notables, outages, readings
@@ -55,14 +56,19 @@ def queue(request: HttpRequest, source: str, queue: str) -> HttpResponse:
     history, upto = followed.history(ref)
     held = workers.of(ref)
     number = None if held is None else len(held)
+    shown = jobs if isinstance(jobs, JobPage) else None
+    indexed = Capability.FAILURES in reader.capabilities
+    known_of = beside(ref, query, shown, dead=letters.is_letters(ref, among)) if indexed else Beside()
     context |= {
         "info": info,
         "counts": info.counts,
-        "jobs": jobs if isinstance(jobs, JobPage) else None,
+        "jobs": shown,
+        "indexed": indexed,
+        "beside": known_of,
         "unreadable": jobs if isinstance(jobs, Unsupported) else None,
         "state": query.state,
         "list_state": FINISHED if query.together else query.state,
-        "columns": columns(query),
+        "columns": columns(query, letters=known_of.letters is not None, classes=indexed),
         "worker_count": number,
         "workers": None if held is None else sorted(held, key=lambda worker: (worker.name, worker.address)),
         "workers_unknown_because": workers.unknown_because,
