@@ -261,10 +261,13 @@ class IndexedQueue(models.Model):
     low = models.TextField(default="", help_text=_("where the scan goes on, downwards; opaque"))
     high = models.TextField(default="", help_text=_("up to where newer failures are read; opaque"))
     letters = models.TextField(default="", help_text=_("the same for letters; opaque"))
+    reread = models.BigIntegerField(default=0, help_text=_("letters up to this key are to be read anew; -1: all"))
     since_ms = models.BigIntegerField(null=True, help_text=_("when its scan began"))
     compared_ms = models.BigIntegerField(null=True, help_text=_("when it last equalled the server's set"))
     gaps = models.JSONField(default=list, help_text=_("[from ms, until ms] where failures may be missing; newest 20"))
     error = models.TextField(default="", help_text=_("why it cannot be read, without secrets"))
+
+    REREAD_ALL = -1
 
     def __str__(self) -> str:
         return f"index of {self.queue}"

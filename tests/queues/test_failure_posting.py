@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from queues.failures.letters import remap
 from queues.failures.types import How
-from queues.models import Failure, FailureGroup, FailureHour, FailureStrand, Letter
+from queues.models import Failure, FailureGroup, FailureHour, FailureStrand, IndexedQueue, Letter, Queue
 from tests.queues.storing import (
     DAY,
     DEAD,
@@ -165,6 +166,78 @@ def test_a_letter_of_a_job_that_was_removed_as_it_failed_joins_its_event() -> No
     assert Failure.objects.get().present
     assert index.add(SHOP, [event(1, NOW)]).new == 0
     check_counts()
+
+
+def test_letters_that_are_read_anew_tell_what_they_tell_now_and_nothing_twice() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"x", b"x", NOW - 3 * HOUR, origin=None), letter(b"y", 2, failed_at=NOW)])
+    index.letters(DEAD, [letter(b"w", 2, failed_at=NOW)])
+    again = [letter(b"x", 1, NOW - 3 * HOUR, failed_at=NOW - 4 * HOUR)]
+    written = index.letters(DEAD, again, anew=[b"x"])
+    assert sorted(Failure.objects.values_list("queue__slug", "job")) == [("shop", "1"), ("shop", "2")]
+    assert written.new == 0
+    group = FailureGroup.objects.get()
+    assert (group.total, group.first_ms, group.last_ms) == (2, NOW - 4 * HOUR, NOW)
+    check_counts()
+    before = state()
+    index.letters(DEAD, again, anew=[b"x"])
+    assert state() == before
+
+
+def test_first_and_last_follow_what_is_left() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"%d" % ago, ago, failed_at=NOW - ago * HOUR) for ago in (1, 2, 3, 30)])
+    index.letters_untold(DEAD, [b"30", b"1"])
+    group, strand = FailureGroup.objects.get(), FailureStrand.objects.get()
+    ends = (NOW - 3 * HOUR, NOW - 2 * HOUR)
+    assert (strand.first_ms, strand.last_ms) == (group.first_ms, group.last_ms) == ends
+    check_counts()
+
+
+def test_what_was_no_letter_takes_its_failure_and_group_along_unless_somebody_touched_it() -> None:
+    index = store()
+    posted = [letter(b"x", 1, failed_at=NOW), letter(b"y", 2, failed_at=NOW)]
+    index.letters(DEAD, posted)
+    slug = FailureGroup.objects.get().slug
+    told = index.letters_untold(DEAD, [b"x", b"y"])
+    assert told.groups == {slug}
+    assert not any(model.objects.exists() for model in (Failure, FailureStrand, FailureGroup, FailureHour, Letter))
+    index.letters(DEAD, posted)
+    FailureGroup.objects.update(owner="ana")
+    index.letters_untold(DEAD, [b"x", b"y"])
+    assert FailureGroup.objects.get().total == 0
+    check_counts()
+
+
+def test_what_the_set_or_an_event_tells_too_outlives_a_letter_that_was_none() -> None:
+    index = store()
+    index.add(SHOP, [failed(1, NOW), event(2, NOW)])
+    index.letters(DEAD, [letter(b"x", 1, failed_at=NOW), letter(b"y", 2, failed_at=NOW)])
+    index.letters_untold(DEAD, [b"x", b"y"])
+    assert sorted(Failure.objects.values_list("job", "in_set", "present")) == [("1", True, True), ("2", False, False)]
+    check_counts()
+
+
+def test_a_letter_read_anew_leaves_the_failure_that_another_tells_of() -> None:
+    index = store()
+    index.letters(DEAD, [letter(b"x", 1, failed_at=NOW), letter(b"y", 1, failed_at=NOW)])
+    index.letters(DEAD, [letter(b"x", 5, failed_at=NOW)], anew=[b"x"])
+    assert sorted(Failure.objects.values_list("job", "present")) == [("1", True), ("5", True)]
+    check_counts()
+
+
+def test_a_wish_to_read_letters_anew_is_kept_until_it_is_done_and_a_later_one_is_not_lost() -> None:
+    index = store()
+    index.progress(DEAD, letters="token")
+    index.letters(DEAD, [letter(b"x", 1), letter(b"y", 2)])
+    remap(Queue.objects.get(slug=DEAD.slug))
+    last = index.wished_anew(DEAD)
+    assert last == Letter.objects.get(job="y").pk == IndexedQueue.objects.get().reread
+    remap(Queue.objects.get(slug=DEAD.slug))
+    index.read_anew(DEAD, last)
+    assert IndexedQueue.objects.get().reread == IndexedQueue.REREAD_ALL
+    index.read_anew(DEAD, index.wished_anew(DEAD))
+    assert IndexedQueue.objects.get().reread == 0
 
 
 def test_an_odd_letter_is_kept_bounded() -> None:

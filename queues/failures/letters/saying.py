@@ -12,7 +12,7 @@ from queues.audit.types import Asked
 from queues.errors import BadInput, NotFound
 from queues.failures.letters import book
 from queues.failures.letters.mapping import checked
-from queues.models import DeadLetterQueue, IndexedQueue, Letter, Queue
+from queues.models import DeadLetterQueue, IndexedQueue, Queue
 from queues.types import QueueRef
 
 SAID = "dead-letters"  # as the log of actions calls it
@@ -55,6 +55,8 @@ def say(
 
 
 def remap(row: Queue) -> None:
-    """Have the letters of a queue read anew: the index sees that it knows none of them."""
-    Letter.objects.filter(queue=row).update(unmapped="?")
-    IndexedQueue.objects.filter(queue=row).update(letters="")
+    """Have the letters of a queue read anew, or forgotten where it holds none: the index does it within seconds.
+
+    The wish is kept until that is done, whatever ends meanwhile. What is not indexed yet is read as it is now anyway.
+    """
+    IndexedQueue.objects.filter(queue=row).update(reread=IndexedQueue.REREAD_ALL)

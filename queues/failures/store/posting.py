@@ -29,9 +29,10 @@ class _Posted:
     of: str
 
 
-def post(place: Place, letters: Sequence[FoundLetter], places: Places, source_pk: int, strands: Strands) -> Tally:
+def post(
+    place: Place, letters: Sequence[FoundLetter], places: Places, source_pk: int, strands: Strands, *, tally: Tally
+) -> None:
     """Write letters that are not known yet, and what they tell of. Some five queries for 1,000 of one origin."""
-    tally = Tally()
     fresh = _unknown(place, letters, tally)
     times: Counter[tuple[int, str]] = Counter()
     together: dict[tuple[int, int], list[_Posted]] = {}  # of one origin, each of another job
@@ -43,7 +44,6 @@ def post(place: Place, letters: Sequence[FoundLetter], places: Places, source_pk
         times[origin.pk, of] += 1
     for _round, some in sorted(together.items()):
         _post(place, some, source_pk, strands, tally)
-    return tally
 
 
 def withdraw(place: Place, jobs: Sequence[str], tally: Tally) -> None:

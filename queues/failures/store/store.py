@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from queues.failures import windows
-from queues.failures.store import adding, aging, leaving, lives, minutes, posting
+from queues.failures.store import adding, aging, leaving, lives, minutes, posting, untelling
 from queues.failures.store.ids import kept
 from queues.failures.store.places import Place, Places
 from queues.failures.store.regrouping import Regrouper
@@ -17,7 +17,7 @@ from queues.failures.store.tally import Tally, groups_of, write
 from queues.failures.store.term import Term
 from queues.failures.store.types import Written, together
 from queues.failures.types import Found, FoundLetter, Life
-from queues.models import FailureGroup, IndexedQueue, Indexing
+from queues.models import FailureGroup, IndexedQueue, Indexing, Letter
 from queues.quantities import now_ms
 from queues.types import QueueRef
 
@@ -90,23 +90,43 @@ class Store:
         """The failed set is empty. In transactions of 5,000 rows."""
         return self._below(queue, None)
 
-    def letters(self, queue: QueueRef, letters: Sequence[FoundLetter]) -> Written:
+    def letters(self, queue: QueueRef, letters: Sequence[FoundLetter], anew: Collection[bytes] = ()) -> Written:
         """Keep letters of a dead-letter queue, at most 1,000, each with the failure it tells of.
 
         That is the failure of `origin` and `found.job` that fits in time (60 s; one without a time: the newest before
-        the letter), else a failure is made of the letter. One that is known changes nothing.
+        the letter), else a failure is made of the letter. One that is known changes nothing, unless it is one of those
+        that are read `anew`: what they said before is unsaid, in the same transaction.
         """
-        with self.writing():
-            place = self._places.of(queue)
-            tally = posting.post(place, letters, self._places, self._term.source_pk, self._strands)
-            return self._counted(tally, sum(map(len, tally.came.values())))
-
-    def letters_gone(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
-        """These letters, at most 1,000, are in their queue no longer."""
         tally = Tally()
         with self.writing():
-            posting.withdraw(self._places.of(queue), [kept(job) for job in jobs], tally)
-            return self._counted(tally)
+            place = self._places.of(queue)
+            untelling.untell(place, [kept(job) for job in anew], tally)
+            posting.post(place, letters, self._places, self._term.source_pk, self._strands, tally=tally)
+            return self._counted(tally, max(0, _number(tally.came) - _number(tally.went)))
+
+    def letters_gone(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
+        """These letters, at most 1,000, are in their queue no longer. Failures that they told of stay counted."""
+        return self._less(queue, jobs, posting.withdraw)
+
+    def letters_untold(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
+        """These, at most 1,000, were no letters, or not of that. Failures that nothing else told of never were."""
+        return self._less(queue, jobs, untelling.untell)
+
+    def wished_anew(self, queue: QueueRef) -> int:
+        """Take the wish that the letters of a queue are read anew: the key of the last that is known, 0 for none.
+
+        It is kept until `read_anew` says that this is done, or somebody wishes it again.
+        """
+        with self.writing():
+            pk = self._places.of(queue).pk
+            last = Letter.objects.filter(queue_id=pk).order_by("-pk").values_list("pk", flat=True).first() or 0
+            IndexedQueue.objects.filter(queue_id=pk, reread=IndexedQueue.REREAD_ALL).update(reread=last)
+            return last
+
+    def read_anew(self, queue: QueueRef, last: int) -> None:
+        """No letter up to this key is left to be read anew."""
+        with self.writing():
+            IndexedQueue.objects.filter(queue_id=self._places.of(queue).pk, reread=last).update(reread=0)
 
     def known(self, queue: QueueRef, low: int | None = None, high: int | None = None) -> Mapping[bytes, int]:
         """Jobs that are in the failed set as far as is known, with their scores from `low` to `high`, both included.
@@ -160,6 +180,14 @@ class Store:
             new = [each for plan in plans for each, _job in plan.new]
             return self._counted(tally, len(new), self._wanted(place, new))
 
+    def _less(
+        self, queue: QueueRef, jobs: Sequence[bytes], lose: Callable[[Place, Sequence[str], Tally], None]
+    ) -> Written:
+        tally = Tally()
+        with self.writing():
+            lose(self._places.of(queue), [kept(job) for job in jobs], tally)
+            return self._counted(tally)
+
     def _below(self, queue: QueueRef, score_ms: int | None) -> Written:
         groups: frozenset[str] = frozenset()
         more = True
@@ -176,6 +204,7 @@ class Store:
         slugs, fresh = lives.seen(moved, self._now())
         if tally.went:
             self._strands.doubt(aging.tidy(tally.went))
+            untelling.mend_ends(tally.went, moved)
         made, self._strands.fresh = self._strands.fresh, set()
         return Written(new, frozenset(slugs), frozenset(fresh | made), wanted)
 
@@ -205,3 +234,7 @@ class Store:
         self._places.forget()
         self._strands.forget()
         self._samples.forget()
+
+
+def _number(times: Mapping[int, Sequence[int]]) -> int:
+    return sum(map(len, times.values()))
