@@ -176,6 +176,7 @@ def test_a_title_says_class_and_code_where_the_message_does_not() -> None:
         "TypeError ECONNRESET: fetch failed"
     )
     assert thrown("no stock of 12").title == "no stock of ‹n›"
+    assert thrown("no stock of 12", "UnrecoverableError").title == "no stock of ‹n›"
     assert signed("", f"RangeError{FRAME}").title == "RangeError"
     assert "\n" not in thrown("a\nb c\nd").title
 

@@ -184,8 +184,14 @@ def signed(parts: Parts, place: str, kind: str) -> Signature:
 
 
 def title_of(parts: Parts) -> str:
-    """One line for eyes: class and code where the message does not say them, and the message."""
-    shown = "" if parts.error_class in _SAYING_NOTHING else parts.error_class
+    """One line for eyes: class and code where the message does not say them, and the message.
+
+    `UnrecoverableError` says what BullMQ shall do, and not what went wrong: the class of the group tells it.
+    """
+    telling = parts.error_class not in _SAYING_NOTHING and (
+        parts.error_class != "UnrecoverableError" or not parts.message
+    )
+    shown = parts.error_class if telling else ""
     if parts.code and parts.code not in parts.message and parts.code != parts.error_class and parts.code[:5] != "exit ":
         shown = f"{shown} {parts.code}" if shown else parts.code
     title = f"{shown}: {parts.message}" if shown and parts.message else shown or parts.message or parts.error_class
