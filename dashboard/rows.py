@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -21,6 +22,7 @@ from dashboard.live.parts import row_key
 from queues import attention, listing
 from queues.events import EventKind
 from queues.facts import Level, Why
+from queues.failures.tops import Top
 from queues.types import Counts, QueueRef, State
 
 SHORT = {State.WAITING_CHILDREN: gettext_lazy("Children")}
@@ -44,6 +46,7 @@ class Row:
     cells: SafeString
     heading: str = ""  # the group that begins with this row
     members: int = 0
+    top: Top | None = None  # the group of most of its newest letters
 
     @property
     def key(self) -> str:
@@ -82,9 +85,10 @@ def row(found: listing.Row, *, manned: bool = True) -> Row:
     """A row; without `manned` there is no column of workers."""
     language = get_language() or ""
     made = parts(found, language)
-    drawn = [made["bar"]]
-    names = [name for name in NAMES[3:] if manned or name != "workers"]
-    drawn += [made[name] for name in names]
+    drawn: list[SafeString | str] = [made["bar"]]
+    for name in NAMES[3:]:
+        if manned or name != "workers":
+            drawn += [_groups(found.ref), made[name]] if name == State.FAILED else [made[name]]
     return Row(found, made, format_html(_cells(language, manned), *drawn))
 
 
@@ -182,9 +186,18 @@ def _opened(ref: QueueRef) -> Mapping[str, SafeString]:
     return {name: format_html('<span id="{}-{}" data-part', row_key(ref), name) for name in NAMES}
 
 
+@lru_cache(maxsize=5_000)
+def _groups(ref: QueueRef) -> str:
+    """Where the groups of what failed in a queue are listed."""
+    return reverse("failures") + "?" + urlencode({"source": ref.source, "queue": ref.slug})
+
+
 @lru_cache(maxsize=32)
 def _cells(language: str, manned: bool) -> str:
-    """The cells of a row with a place for each part. Escaped once, and not for each row."""
+    """The cells of a row with a place for each part, that of failed jobs in a link to their groups.
+
+    Escaped once, and not for each row.
+    """
     labels = {state.value: str(label(state)) for state in State}
     labels |= {"workers": _("Workers"), "oldest": _("Oldest waiting")}
     labels |= {"rate": _("Finished"), "failing": _("Failing, 1 h")}
@@ -195,5 +208,6 @@ def _cells(language: str, manned: bool) -> str:
         elif manned or name != "workers":
             css, data = (MINOR.get(State(name), ""), f' data-state="{name}"') if name in set(State) else ("", "")
             opened = format_html('<td role="cell" class="r q{}" data-l="{}"', css, labels[name])
-            made.append(str(opened).replace("{", "{{").replace("}", "}}") + data + ">{}</td>")
+            place = '<a href="{}">{}</a>' if name == State.FAILED else "{}"
+            made.append(str(opened).replace("{", "{{").replace("}", "}}") + data + f">{place}</td>")
     return "".join(made)

@@ -21,10 +21,11 @@ from dashboard.words import cut
 from queues import attention, listing
 from queues.attention import Eye
 from queues.facts import Fact
+from queues.failures.tops import Top
 from queues.quantities import number
 from queues.readings import SourceReading
 from queues.registry import configured
-from queues.types import State
+from queues.types import QueueRef, State
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,12 @@ class Total:
 
 @dataclass(frozen=True)
 class Strip:
-    """A queue that needs eyes: its name is a link, the rest is live."""
+    """A queue that needs eyes: its name is a link, the rest is live. `top` is its worst group, if one is known."""
 
     eye: Eye
     title: SafeString
     sentence: SafeString
+    top: Top | None = None
 
 
 def scope(sources: Collection[str]) -> str:
@@ -111,9 +113,9 @@ def eyes(listed: Sequence[listing.Row]) -> Sequence[Eye]:
     return attention.needs_eyes([(row.ref, row.verdict) for row in listed])
 
 
-def strip(found: Sequence[Eye]) -> list[Strip]:
-    """What needs eyes, drawn."""
-    return [Strip(eye, *said(row_key(eye.ref), eye.facts)) for eye in found]
+def strip(found: Sequence[Eye], worst: Mapping[QueueRef, Top]) -> list[Strip]:
+    """What needs eyes, drawn, each with its worst group."""
+    return [Strip(eye, *said(row_key(eye.ref), eye.facts), worst.get(eye.ref)) for eye in found]
 
 
 def said(key: str, facts: Sequence[Fact]) -> tuple[SafeString, SafeString]:

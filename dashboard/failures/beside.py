@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.queries import JobsQuery
+from queues import listing
+from queues.attention import Eye
+from queues.facts import Why
 from queues.failures import of_jobs, tops
 from queues.failures.of_jobs import Alike, LetterTold, Told
 from queues.failures.standing import Index, Standing, standing
@@ -87,3 +90,15 @@ def of_job(job: Job, *, dead: bool) -> OfJob | None:
     queue = row.ref.queue
     letter = of_jobs.of_letters(queue, [row.ref]).get(row.ref) if dead else None
     return OfJob(of_jobs.alike(queue, row) if failed else None, letter, standing(queue.source))
+
+
+def worst(rows: Sequence[listing.Row], eyes: Sequence[Eye]) -> tuple[Mapping[QueueRef, Top], Mapping[QueueRef, Top]]:
+    """Of shown rows and of queues that need eyes, what most letters tell of, and the worst group of what fails fast.
+
+    At most three queries, and none where nothing fails.
+    """
+    holding = {row.ref for row in rows if row.verdict.holds(Why.LETTERS)}
+    holding |= {eye.ref for eye in eyes if any(fact.why is Why.LETTERS for fact in eye.facts)}
+    failing = {eye.ref for eye in eyes if any(fact.why is Why.FAILING for fact in eye.facts)}
+    letters = tops.of_letters(holding)
+    return letters, {ref: found[0] for ref, found in tops.lately(failing).items()}

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard import rows as table
 from dashboard import summary
+from dashboard.failures import beside
 from dashboard.http import asks_for, page
 from dashboard.live import eyes
 from dashboard.live.parts import row_key
@@ -62,24 +63,29 @@ def overview(request: HttpRequest) -> HttpResponse:
     listed = listing.rows(found, read_ms, {name: followed.histories(name) for name in asked})
     chosen = listing.matching(listed, query.name)
     part, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
+    rows_alone = asks_for(request, "rows")
+    strip = () if rows_alone else summary.eyes(listed)
+    letters, failing = beside.worst([row for row, _head, _size in part], strip)
     context: dict[str, object] = {
         "query": query,
-        "rows": [replace(table.row(row, manned=manned), heading=head, members=size) for row, head, size in part],
+        "rows": [
+            replace(table.row(row, manned=manned), heading=head, members=size, top=letters.get(row.ref))
+            for row, head, size in part
+        ],
         "more": _more(request, more),
         "left": left,
         "columns": [column for column in _columns(query) if manned or column.sort is not SortKey.WORKERS],
         "manned": manned,
         "several": len(sources) > 1 and not query.source,
     }
-    if asks_for(request, "rows"):
+    if rows_alone:
         return page(request, "overview/overview.html", context, fragments=("rows",))
     unread = [reading for reading in found if not reading.live]
     where = summary.scope(asked)
-    strip = summary.eyes(listed)
     context |= {
         "readings": found,
         "unread": unread,
-        "eyes": summary.strip(strip),
+        "eyes": summary.strip(strip, {**letters, **failing}),
         "eyes_changed": eyes.unchanged(where, [row_key(eye.ref) for eye in strip]),
         "lede": summary.lede(found, listed, where),
         "totals": summary.totals(listed, found, where, manned=manned),

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from queues import discovery
+from queues.events import EventKind
 from queues.failures import letters
 from queues.failures.types import Kind
 from queues.models import Failure, FailureGroup, FailureSignature, FailureStrand, IndexedQueue, Indexing, Letter
@@ -22,6 +23,7 @@ from queues.registry import SourceConfig
 from queues.types import QueueRef
 from tests.dashboard.pages import Node, Page
 from tests.dashboard.people import as_role
+from tests.dashboard.test_overview import follow
 from tests.failing import indexing, make_group, queue_row
 from tests.seed import seed_job, seed_queue
 
@@ -303,4 +305,63 @@ def test_a_list_costs_as_many_queries_for_many_jobs_as_for_one(
     one = queries()
     for number in range(10):
         fail(valkey, make_group(title=f"number {number}", failures=4))
+    assert queries() == one
+
+
+def test_the_number_of_failed_jobs_on_the_overview_leads_to_their_groups(
+    viewer: Client, payments: QueueRef, valkey: redis.Redis
+) -> None:
+    fail(valkey, make_group(title="the one there is", failures=2))
+    (row,) = Page(viewer.get("/")).all("data-queue", "main/payments", tag="tr")
+    (address,) = [href for href in hrefs(row) if href.startswith("/failures/")]
+    assert parse_qs(urlsplit(address).query) == {"source": ["main"], "queue": ["payments"]}
+    assert "the one there is" in Page(viewer.get(address)).text
+
+
+def test_a_row_of_dead_letters_leads_to_what_most_of_the_newest_tell_of(
+    viewer: Client, dead: QueueRef, valkey: redis.Redis
+) -> None:
+    old, new = make_group(title="old trouble", failures=3), make_group(title="new trouble", failures=60)
+    failures = [*Failure.objects.filter(strand__group=old), *Failure.objects.filter(strand__group=new)]
+    for number, failure in enumerate(failures):
+        post(valkey, dead, failure, str(number))
+    page = Page(viewer.get("/"))
+    (row,) = page.all("data-queue", "main/payments-dlq", tag="tr")
+    assert "new trouble" in row.text
+    assert f"/failures/{new.slug}/" in hrefs(row)
+    (eye,) = page.all("class", "go")
+    assert "new trouble 50 of the 50 newest letters" in " ".join(eye.text.split())
+
+
+def test_a_queue_that_fails_fast_leads_to_its_worst_group(
+    viewer: Client, payments: QueueRef, valkey: redis.Redis
+) -> None:
+    seed_job(valkey, payments, "9", failedReason="boom", finishedOn=now_ms())
+    valkey.zadd("bull:payments:failed", {"9": now_ms()})
+    follow("payments", {1: {EventKind.FAILED: 40, EventKind.COMPLETED: 10}})
+    make_group(title="gentle", counts=(3, 3, 3, 3, 3))
+    worst = make_group(title="grave", counts=(90, 90, 90, 90, 90), kind=Kind.PERMANENT)
+    (eye,) = Page(viewer.get("/")).all("class", "go")
+    assert "grave 90 in the last hour, permanent" in " ".join(eye.text.split())
+    assert hrefs(eye) == [f"/failures/{worst.slug}/"]
+
+
+def test_the_overview_costs_as_many_queries_for_many_queues_of_letters_as_for_one(
+    viewer: Client, dead: QueueRef, valkey: redis.Redis
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            viewer.get("/")
+        return len(captured)
+
+    make_group(failures=2)
+    failure = Failure.objects.first()
+    assert failure
+    post(valkey, dead, failure)
+    queries()
+    one = queries()
+    for number in range(12):
+        queue = seed_queue(valkey, f"q{number}-dlq")
+        discovery.pin("main", queue.slug)
+        post(valkey, queue, failure)
     assert queries() == one
