@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.failures import jobs as jobs_of_group
 from dashboard.queries import FINISHED
 from queues.actions import Action, Target
-from queues.errors import BadInput
+from queues.errors import BadInput, WrongState
 from queues.failures import merging
 from queues.failures.occurrences import Which
 from queues.models import FailureGroup
@@ -58,7 +58,9 @@ class Picked:
 
     @classmethod
     def read(cls, queue: QueueRef, params: QueryDict) -> Picked:
-        """What a list or a question sends. BadInput where it is nothing that these send."""
+        """What a list or a question sends. BadInput where it is nothing that these send; WrongState where the question
+        was about a group of failures that was merged or split since.
+        """
         together = params.get("state") == FINISHED
         state = None if together else _state(params.get("state", ""))
         everything = params.get("all") == "1"
@@ -96,6 +98,8 @@ class Picked:
         if self.group:
             fields += [("group", self.group.slug), *jobs_of_group.fields(self.which)]
         if self.targets is None:
+            if self.group:
+                fields.append(("made_of", merging.print_of(self.group)))
             return [*fields, ("all", "1"), ("name", self.name)]
         return [*fields, *(("job", _value(target)) for target in self.targets)]
 
@@ -119,7 +123,10 @@ def _of_group(params: QueryDict, state: State | None) -> tuple[FailureGroup | No
         return None, Which()
     if state is not State.FAILED:
         raise BadInput(_("This is no selection of jobs. Open the list again."))
-    return merging.current(slug), jobs_of_group.which(params)
+    group = merging.current(slug)
+    if (asked := params.get("made_of", "")) and asked != merging.print_of(group):
+        raise WrongState(_("This group was merged or split since you were asked. Open its list again."))
+    return group, jobs_of_group.which(params)
 
 
 def _state(value: str) -> State:

@@ -10,16 +10,20 @@ from django.db.models import Max, Q, QuerySet
 from queues.actions import Members, Target
 from queues.failures.occurrences import Which, strands
 from queues.failures.store.ids import id_of, linked
-from queues.models import Bulk, Failure, FailureGroup, FailureStrand
+from queues.models import Bulk, Failure, FailureGroup
 from queues.types import QueueRef
 
-GROUP, UPTO = "group", "upto"
+GROUP, UPTO, STRANDS = "group", "upto", "strands"
 
 
 def frozen(group: FailureGroup, which: Which) -> dict[str, Any]:
-    """What `Bulk.failures` keeps: failures of this group that are known by now and whose jobs are in the failed set."""
+    """What `Bulk.failures` keeps: failures of this group that are known by now and whose jobs are in the failed set.
+
+    By its strands as they are now: groups that are merged with it later do not become part of what is meant, and what
+    is split off stays meant.
+    """
     last = Failure.objects.aggregate(last=Max("pk"))["last"] or 0
-    return {GROUP: group.pk, UPTO: last, **which.kept()}
+    return {GROUP: group.pk, UPTO: last, STRANDS: [strand.pk for strand in strands(group, which)], **which.kept()}
 
 
 def meant(failures: Mapping[str, Any], queue: QueueRef, until_ms: int, keys: list[int]) -> QuerySet[Failure]:
@@ -41,31 +45,20 @@ def members(bulk: Bulk, queue: QueueRef, cursor: str, most: int) -> Members:
     Jobs whose id was too long to be kept are left out: nobody could name them.
     """
     at = tuple(map(int, cursor.split("-"))) if cursor else (0, 0, 0)
-    for strand in _strands(bulk, queue):
-        if strand.pk < at[0]:
+    for strand in sorted(bulk.failures[STRANDS]):
+        if strand < at[0]:
             continue
-        found = meant(bulk.failures, queue, bulk.until_ms, [strand.pk])
-        if strand.pk == at[0]:
+        found = meant(bulk.failures, queue, bulk.until_ms, [strand])
+        if strand == at[0]:
             found = found.filter(Q(at_ms__lt=at[1]) | Q(at_ms=at[1], pk__lt=at[2]), at_ms__lte=at[1])
         rows = list(found.order_by("-at_ms", "-pk").values_list("at_ms", "pk", "job", "score_ms")[:most])
         if rows:
             targets = [Target(id_of(job), b"%d" % score) for _at, _pk, job, score in rows if linked(job)]
-            return Members(targets, len(rows), f"{strand.pk}-{rows[-1][0]}-{rows[-1][1]}")
+            return Members(targets, len(rows), f"{strand}-{rows[-1][0]}-{rows[-1][1]}")
     return Members((), 0, None)
 
 
 def count(group: FailureGroup, which: Which, queue: QueueRef, until_ms: int, most: int = 1_000_000) -> int:
     """How many jobs an action would be about now; at most `most`. One query that reads as many rows of an index."""
-    keys = [strand.pk for strand in strands(group, which)]
-    return meant(frozen(group, which), queue, until_ms, keys)[:most].count()
-
-
-def _strands(bulk: Bulk, queue: QueueRef) -> list[FailureStrand]:
-    """Those of the group, and of the one it was merged into meanwhile."""
-    which = Which.of(bulk.failures)
-    group = FailureGroup.objects.filter(pk=bulk.failures[GROUP]).first()
-    if group is not None and group.merged_into is not None:
-        group = group.merged_into
-    if group is None:
-        return []
-    return [strand for strand in strands(group, which) if strand.queue.slug == queue.slug]
+    failures = frozen(group, which)
+    return meant(failures, queue, until_ms, failures[STRANDS])[:most].count()

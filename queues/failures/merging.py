@@ -6,6 +6,7 @@ one short transaction for which the index waits.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from django.db.models import Max, Min, Sum
@@ -37,6 +38,12 @@ def current(slug: str) -> FailureGroup:
             return found
         found = FailureGroup.objects.select_related("source").filter(pk=found.merged_into_id).first()
     raise NotFound(_("There is no such group of failures; it may have been deleted with its history."))
+
+
+def print_of(group: FailureGroup) -> str:
+    """What a group is made of, in a few letters: others once it was merged or split. One query."""
+    keys = ",".join(map(str, group.signatures.order_by("pk").values_list("pk", flat=True)))
+    return hashlib.sha256(f"{group.pk}:{keys}".encode()).hexdigest()[:16]
 
 
 def merge(asked: Asked, into: FailureGroup, others: Sequence[FailureGroup]) -> AuditEntry:

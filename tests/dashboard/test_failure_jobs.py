@@ -182,6 +182,41 @@ def test_collecting_from_the_index_goes_on_in_slices_and_follows_a_merge(
     assert Bulk.objects.get().batches.count() >= 15
 
 
+@pytest.mark.parametrize("stays", [0, 1])
+def test_what_is_merged_with_a_group_meanwhile_is_not_retried_along(
+    operator: Client, group: FailureGroup, valkey: redis.Redis, stays: int
+) -> None:
+    queue = QueueRef("main", b"bull", b"payments")
+    other = make_group(title="another", failures=7)  # in the same queue
+    for row in Failure.objects.filter(strand__group=other):
+        _fail(valkey, queue, row)
+    sent = picks(operator, group, 0) | {"all": "1", "key": "k", "attempts": "keep"}
+    operator.post(ACT.format("retry"), sent)
+    merged = [group.slug, other.slug]
+    operator.post("/failures/merge/", {"group": merged, "into": merged[stays], "sure": "1"})
+    assert to_its_end(AuditEntry.objects.get(action="retry")).outcomes == {"done": 100}
+    assert _failed(valkey) == 7
+
+
+@pytest.mark.parametrize("stays", [0, 1])
+def test_a_group_that_was_merged_after_the_question_is_asked_about_again(
+    operator: Client, group: FailureGroup, valkey: redis.Redis, stays: int
+) -> None:
+    other = make_group(title="another", failures=7)
+    asked = Page(operator.post(ASK.format("remove"), picks(operator, group, 0) | {"all": "1"}))
+    (form,) = [form for form in asked.all("action", tag="form") if form.attrs["action"] == ACT.format("remove")]
+    sent = {
+        node.attrs["name"]: node.attrs.get("value", "") for node in form.children if node.attrs.get("type") == "hidden"
+    }
+    merged = [group.slug, other.slug]
+    operator.post("/failures/merge/", {"group": merged, "into": merged[stays], "sure": "1"})
+    answer = operator.post(ACT.format("remove"), sent)
+    assert answer.status_code == 409
+    assert "merged or split since you were asked" in Page(answer).text
+    assert not Bulk.objects.exists()
+    assert _failed(valkey) == 100
+
+
 def test_a_limit_holds_for_groups_too(operator: Client, group: FailureGroup, settings: LazySettings) -> None:
     settings.MIRANTE_BULK_MAX = 3
     sent = picks(operator, group, 0) | {"all": "1"}
