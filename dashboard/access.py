@@ -43,6 +43,7 @@ _WORDS = {
     "pin-by-name": "pin",
     "restore-some": "restore",
     "failures-merge": "failure-merge",
+    "letters-say": "dead-letters",
     **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
 }
 
