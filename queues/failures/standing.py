@@ -10,7 +10,7 @@ from enum import StrEnum
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from queues.models import IndexedQueue, Indexing
+from queues.models import FailureStrand, IndexedQueue, Indexing
 from queues.quantities import now_ms
 
 SILENT = timedelta(seconds=15)  # an index gives a sign of life every four seconds
@@ -62,6 +62,20 @@ class _Sums:
     refused: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the index of a source holds: failures ever counted, and those whose job or letter is still there.
+
+    Failures may be missing from `gaps` stretches of `gap_queues` queues, the last of which ended at `gap_ms`.
+    """
+
+    counted: int = 0
+    present: int = 0
+    gaps: int = 0
+    gap_queues: int = 0
+    gap_ms: int | None = None
+
+
 def standings(sources: Sequence[str]) -> Mapping[str, Standing]:
     """How the index of each source stands, by its name. Two queries."""
     rows = {row.source.name: row for row in Indexing.objects.filter(source__name__in=sources).select_related("source")}
@@ -72,6 +86,23 @@ def standings(sources: Sequence[str]) -> Mapping[str, Standing]:
 def standing(source: str) -> Standing:
     """The same for one source."""
     return standings([source])[source]
+
+
+def kept(sources: Sequence[str]) -> Mapping[str, Kept]:
+    """What the index of each source holds, by its name. Two queries; some milliseconds for 15,000 strands."""
+    strands = FailureStrand.objects.filter(queue__source__name__in=sources).order_by()
+    sums = strands.values("queue__source__name").annotate(all=Sum("total"), there=Sum("present"))
+    counted = {name: (all_, there) for name, all_, there in sums.values_list("queue__source__name", "all", "there")}
+    gaps: dict[str, list[Sequence[Sequence[int]]]] = {name: [] for name in sources}
+    holed = IndexedQueue.objects.filter(queue__source__name__in=sources).exclude(gaps=[])
+    for name, told in holed.values_list("queue__source__name", "gaps"):
+        gaps[name].append(told)
+    return {name: _kept(*counted.get(name, (0, 0)), gaps[name]) for name in sources}
+
+
+def _kept(counted: int, present: int, gaps: Sequence[Sequence[Sequence[int]]]) -> Kept:
+    last = max((until for told in gaps for _first, until in told), default=None)
+    return Kept(counted, present, sum(map(len, gaps)), len(gaps), last)
 
 
 def _sums(sources: Sequence[str]) -> Mapping[str, _Sums]:

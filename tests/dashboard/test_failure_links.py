@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -139,7 +140,7 @@ def test_what_is_known_of_an_earlier_failure_of_the_same_job_is_not_told_of_this
     ],
 )
 def test_why_a_job_is_not_indexed_is_said(
-    viewer: Client, payments: QueueRef, valkey: redis.Redis, fields: dict[str, object], told: str
+    viewer: Client, payments: QueueRef, valkey: redis.Redis, fields: dict[str, Any], told: str
 ) -> None:
     indexing(queues=("payments",), **fields)
     seed_job(valkey, payments, "9", failedReason="boom", finishedOn=now_ms())
@@ -365,3 +366,42 @@ def test_the_overview_costs_as_many_queries_for_many_queues_of_letters_as_for_on
         discovery.pin("main", queue.slug)
         post(valkey, queue, failure)
     assert queries() == one
+
+
+def test_the_system_page_says_how_the_index_of_a_source_stands(viewer: Client, payments: QueueRef) -> None:
+    make_group(counts=(1, 2, 3, 4, 1_500), failures=7)
+    text = index_line(viewer)
+    assert "caught up as of" in text
+    assert "Indexing costs 0.3 commands a second" in text
+    assert "Failures counted, still there 1,500, 7" in text
+    IndexedQueue.objects.update(scanning=True, scanned=40_000, expected=200_000)
+    assert "reading, 40,000 of 200,000 failed jobs 1 queue to go" in index_line(viewer)
+    IndexedQueue.objects.update(scanning=False, gaps=[[1_000, 2_000], [5_000, 6_000]])
+    assert "some may be missing from 2 stretches, in 1 queue, until 1970-01-01 00:00:06" in index_line(viewer)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"why": "NOPERM ZRANGE"}, "cannot read it NOPERM ZRANGE"),
+        ({"behind_ms": 65_000}, "1 min 05 s behind"),
+        ({"beat_at": timezone.now() - timedelta(hours=1)}, "nobody reads it since"),
+        ({"commands_per_s": None}, "Indexing costs not known yet"),
+    ],
+)
+def test_the_system_page_says_why_an_index_does_not_go_on(
+    viewer: Client, payments: QueueRef, fields: dict[str, Any], told: str
+) -> None:
+    indexing(queues=("payments",), **fields)
+    assert told in index_line(viewer)
+
+
+def test_of_a_source_that_was_never_indexed_nothing_is_counted(viewer: Client, source: SourceConfig) -> None:
+    text = index_line(viewer)
+    assert "nothing was read yet" in text
+    assert "Failures counted, still there –" in text
+
+
+def index_line(client: Client) -> str:
+    (section,) = Page(client.get("/system/")).all("data-source", "main")
+    return " ".join(section.text.split())
