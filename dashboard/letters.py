@@ -80,6 +80,16 @@ class LettersForm(forms.Form):
         """The fields for paths, as the template draws them."""
         return [self[f"path-{part}"] for part in COMMON]
 
+    @property
+    def set_paths(self) -> int:
+        """How many paths there are."""
+        return sum(bool(field.value()) for field in self.paths)
+
+    @property
+    def opened(self) -> bool:
+        """Whether the fields for paths are to be seen at once: some path is set, or wrong."""
+        return bool(self.set_paths or any(field.errors for field in self.paths))
+
     def clean_origin(self) -> QueueRef | None:
         typed = self.cleaned_data["origin"].strip()
         if not typed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import redis
@@ -122,3 +123,15 @@ def test_a_source_that_is_down_is_said_on_the_page(dead: QueueRef, monkeypatch: 
     monkeypatch.setattr(type(registry.backend("main")), "letter_ids", down)
     client: Client = as_role("viewer")
     assert "They cannot be read" in client.get(ONE).content.decode()
+
+
+def test_the_paths_are_folded_until_one_is_set_or_wrong(dead: QueueRef) -> None:
+    def is_open(source: str) -> bool:
+        (fold,) = re.findall(r'<details\s+class="fold"\s*(open)?\s*>\s*<summary>\s*Paths into', source)
+        return bool(fold)
+
+    admin = as_role("admin")
+    assert not is_open(admin.get(ONE).content.decode())
+    assert is_open(admin.post(ONE + "say/", {"is_one": "yes", "path-error": "a..[b"}).content.decode())
+    admin.post(ONE + "say/", {"is_one": "yes", "path-error": "why"})
+    assert is_open(admin.get(ONE).content.decode())
