@@ -13,7 +13,7 @@ import redis
 from queues import failed
 from queues.failures.desk import Desk
 from queues.failures.index import SourceIndexer
-from queues.failures.store import Store
+from queues.failures.store import Lost, Store
 from queues.models import Failure, FailureGroup, FailureSample
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
@@ -419,3 +419,28 @@ def test_whatever_happens_in_whatever_order_it_ends_equal(
     assert equal(valkey, *refs)
     assert sums_agree()
     assert Failure.objects.count() > 0
+
+
+def test_what_was_trimmed_is_gone_with_one_look(
+    valkey: redis.Redis, shop: QueueRef, redis_commands: RedisCommands
+) -> None:
+    for number in range(10):
+        fail(valkey, shop, number, at=now_ms() - 10_000 + number)
+    one = indexer()
+    settle(one)
+    valkey.zremrangebyrank(key(shop, "failed"), 0, 3)
+    with redis_commands(max=1):
+        one.due_now("look")
+        one.step()
+    assert equal(valkey, shop)
+
+
+def test_nothing_is_written_once_the_lease_is_gone(valkey: redis.Redis, shop: QueueRef) -> None:
+    desk = Desk("main")
+    one = indexer(desk)
+    settle(one)
+    term = one._term
+    assert term
+    desk.epoch = None
+    with pytest.raises(Lost), term.writing():
+        pytest.fail("it may not write")
