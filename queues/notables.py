@@ -47,6 +47,20 @@ def breaks(ref: QueueRef, within_ms: int = HOUR_MS) -> Sequence[Event]:
     return _newest(ref, recent & Q(kind__in=OURS), 100)[::-1]
 
 
+def failed_since(source: str, since_ms: int, most: int) -> dict[QueueRef, list[Event]]:
+    """Who failed since then by the server's clock, and where the follower left some out, by queue, oldest first.
+
+    The newest `most` of a source at most. One query over what was kept since then.
+    """
+    kinds = (EventKind.FAILED, EventKind.OMITTED)
+    rows = Notable.objects.filter(source__name=source, at_ms__gte=since_ms, kind__in=kinds, queue__isnull=False)
+    found: dict[QueueRef, list[Event]] = {}
+    for row in reversed(rows.select_related("queue").order_by("-id")[:most]):
+        ref = QueueRef.from_slug(source, row.queue.slug if row.queue else "")
+        found.setdefault(ref, []).append(_event(ref, row))
+    return found
+
+
 def _newest(ref: QueueRef, which: Q, most: int) -> Sequence[Event]:
     """Apart for the queue and its source: no database finds both at once without reading all that the source has."""
     ours = _of_queue(ref).filter(which)

@@ -120,6 +120,7 @@ class SourceFollower:
         if self.lease.take():
             logger.info("Following %s", self.name)
             self._forget()
+            self._rule(self.lease.epoch)  # before the first hints: without a lease they are thrown away
         return self.lease.held
 
     def _rule(self, epoch: int | None) -> None:

@@ -12,11 +12,13 @@ from queues.failures.desk import Desk
 from queues.failures.index import fresh, looking
 from queues.failures.index.standing import behind_ms
 from queues.failures.types import How
-from queues.models import Failure, FailureGroup
+from queues.follow.source import SourceFollower
+from queues.follow.teller import Reader
+from queues.models import Failure, FailureGroup, Notable
 from queues.quantities import now_ms
-from queues.registry import SourceConfig
+from queues.registry import SourceConfig, dedicated
 from queues.types import QueueRef
-from tests.queues.following import know
+from tests.queues.following import Listening, add, know, step
 from tests.queues.indexing import (
     equal,
     fail,
@@ -44,6 +46,14 @@ def shop(valkey: redis.Redis, source: SourceConfig) -> QueueRef:
 @pytest.fixture
 def desk() -> Desk:
     return Desk("main")
+
+
+def followed(desk: Desk) -> SourceFollower:
+    reader = dedicated("main")
+    assert isinstance(reader, Reader)
+    one = SourceFollower("main", reader, Listening(), "one", desk)
+    step(one)
+    return one
 
 
 def test_a_failure_whose_job_was_removed_at_once_joins_the_group_of_its_message(
@@ -239,3 +249,59 @@ def test_the_page_of_events_is_bounded(
     settle(one)
     assert max(asked) == 7
     assert Failure.objects.count() == 30
+
+
+def test_what_failed_before_a_kill_and_was_not_written_is_heard_by_the_next_term(
+    valkey: redis.Redis, shop: QueueRef
+) -> None:
+    settle(indexer())
+    one = followed(Desk("main"))
+    for number in range(5):
+        add(valkey, "shop", "failed", "jobId", f"gone:{number}", "failedReason", "card declined", "prev", "active")
+    step(one)  # the stream is read and stored; the process is killed before its index has written
+    other = indexer(epoch=2)
+    settle(other)
+    assert Failure.objects.filter(how="event").count() == 5
+    settle(indexer(epoch=3))
+    assert Failure.objects.count() == 5
+    assert progress(shop).gaps == []
+    assert sums_agree()
+
+
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_more_than_the_follower_keeps_are_read_from_the_stream_again_or_missing_is_said(
+    valkey: redis.Redis, shop: QueueRef, trimmed: bool
+) -> None:
+    settle(indexer())
+    one = followed(Desk("main"))
+    for number in range(700):
+        add(valkey, "shop", "failed", "jobId", f"gone{number}", "failedReason", "card declined", "prev", "active")
+    before = now_ms() - 20_000
+    step(one)
+    assert Notable.objects.filter(kind="failed").count() < 700
+    if trimmed:
+        valkey.xtrim("bull:shop:events", maxlen=500, approximate=False)
+    settle(indexer(epoch=2))
+    gaps = progress(shop).gaps
+    if trimmed:
+        assert 500 <= Failure.objects.count() < 700
+        assert len(gaps) == 1
+        assert before - 20_000 < gaps[0][0] < gaps[0][1] <= now_ms()
+    else:
+        assert Failure.objects.count() == 700
+        assert gaps == []
+
+
+def test_the_first_failure_of_a_queue_that_the_index_has_not_met_is_written(
+    valkey: redis.Redis, shop: QueueRef, desk: Desk
+) -> None:
+    one = indexer(desk)
+    settle(one)
+    (fresh_queue,) = know(b"fresh")
+    desk.failed(fresh_queue, [failed_event(fresh_queue, "1", now_ms())])
+    one._due["join"] = float("inf")
+    one.step()
+    one.due_now("look", "touched")
+    one.step()
+    one.step()
+    assert Failure.objects.get().queue.slug == fresh_queue.slug

@@ -62,6 +62,13 @@ def test_the_desk_has_the_epoch_of_the_lease_for_as_long_as_it_is_held(shop: Que
     assert desk.epoch is None
 
 
+def test_the_desk_has_the_epoch_before_the_first_hint(
+    shop: QueueRef, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SourceFollower, "_follow", lambda _self: 0.0 if desk.epoch else pytest.fail("it has none"))
+    following(desk)
+
+
 def test_who_stands_by_may_not_index(shop: QueueRef, desk: Desk) -> None:
     following(Desk("main"))
     following(desk, holder="two")

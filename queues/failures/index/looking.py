@@ -76,8 +76,13 @@ def _gap(term: Term, track: Track, mark: FailedMark) -> None:
     track.lost = False
     if not away or mark.oldest_ms is None or track.last_ms is None or mark.oldest_ms <= track.last_ms:
         return
-    before = [gap for gap in track.gaps if gap[0] != track.last_ms]
-    gaps = [*before, [track.last_ms, min(mark.oldest_ms, now_ms())]][-GAPS:]
+    gap(term, track, track.last_ms, mark.oldest_ms)
+
+
+def gap(term: Term, track: Track, begin_ms: int, end_ms: int) -> None:
+    """Failures of this time may be missing. A gap takes the place of one that began at the same moment."""
+    before = [each for each in track.gaps if each[0] != begin_ms]
+    gaps = [*before, [begin_ms, max(begin_ms, min(end_ms, now_ms()))]][-GAPS:]
 
     def done() -> None:
         track.gaps = gaps

@@ -12,7 +12,7 @@ from django.db import Error, IntegrityError, close_old_connections
 
 from queues.errors import QueueError, Unreachable
 from queues.failures.desk import EVENTS, Desk
-from queues.failures.index import compare, fresh, letterbox, looking, samples, scan
+from queues.failures.index import compare, fresh, heard, letterbox, looking, samples, scan
 from queues.failures.index.ahead import Ahead
 from queues.failures.index.chores import Chores
 from queues.failures.index.parts import Reader
@@ -50,6 +50,7 @@ class SourceIndexer:
         self._reader, self._desk = reader, desk
         self._term: Term | None = None
         self._lost_epoch: int | None = None  # of a term that was taken from us
+        self._unwritten_ms: int | None = None  # since when failures of the term before may not have been written
         self._due = dict.fromkeys(("join", "look", "touched", "letters"), 0.0)
         self._touched: set[QueueRef] = set()
         self._buried: set[int] = set()  # queues that went away, of which nothing is in its set
@@ -114,6 +115,7 @@ class SourceIndexer:
             self._desk.take()  # who has the lease finds it by comparing
             return None
         store = Store(self.name, epoch)
+        self._unwritten_ms = heard.unwritten_ms(self.name)
         if not store.begin():
             self._lost_epoch = epoch
             return None
@@ -125,8 +127,9 @@ class SourceIndexer:
     def _work(self, term: Term) -> float:
         if self._is_due("join", JOIN_S):
             self._join(term)
-        self._take_hints()
+        self._take_hints(term)
         try:
+            self._hear_again(term)
             self._look(term)
             more = self._rounds(term)
         except Unreachable as error:
@@ -142,8 +145,10 @@ class SourceIndexer:
             logger.warning("%s: failures are indexed again", self.name)
         return BUSY_S if more else POLL_S
 
-    def _take_hints(self) -> None:
+    def _take_hints(self, term: Term) -> None:
         hints = self._desk.take()
+        if not hints.touched <= self.tracks.keys():
+            self._join(term)  # the follower knows a queue that we do not: its first failures are in these hints
         self._touched |= hints.touched & self.tracks.keys()
         for ref, events in hints.failed.items():
             if track := self.tracks.get(ref):
@@ -157,6 +162,12 @@ class SourceIndexer:
         for ref in hints.compare & self.tracks.keys():
             self.tracks[ref].compare = self.tracks[ref].lost = True
             self._touched.add(ref)
+
+    def _hear_again(self, term: Term) -> None:
+        """Once in a term: what was handed over in the one before, and may not have been written."""
+        if self._unwritten_ms is not None:
+            heard.again(term, self.tracks.values(), self._unwritten_ms)
+            self._unwritten_ms = None
 
     def _look(self, term: Term) -> None:
         """All queues each ten seconds, those that moved at once, but twice a second at most."""

@@ -26,20 +26,23 @@ class Stand:
         self._reader = reader
         self._told_at = float("-inf")
         self._why = ""
+        self._behind = 0
         self._sent: deque[tuple[float, int]] = deque()
 
     def begin(self, store: Store) -> None:
         """A new term: what was said before may be another's."""
-        self._told_at, self._why = float("-inf"), ""
+        self._told_at, self._why, self._behind = float("-inf"), "", 0
         first = Indexing.objects.filter(source__name=store.source, since_ms=None).exists()
         store.stand(why="", **({"since_ms": now_ms()} if first else {}))
 
     def tell(self, term: Term, tracks: Iterable[Track]) -> None:
-        """All is well. A write each four seconds."""
-        if time.monotonic() - self._told_at < BEAT_S and not self._why:
-            return
+        """All is well. A write each four seconds, and one when it is no longer behind."""
         tracks = list(tracks)
-        fields: dict[str, object] = {"why": "", "behind_ms": behind_ms(tracks), "commands_per_s": self._cost()}
+        early = time.monotonic() - self._told_at < BEAT_S and not self._why
+        if early and (not self._behind or behind_ms(tracks)):
+            return
+        self._behind = behind_ms(tracks)
+        fields: dict[str, object] = {"why": "", "behind_ms": self._behind, "commands_per_s": self._cost()}
         if (compared_ms := _compared_ms(tracks)) is not None:
             fields["compared_ms"] = compared_ms
         self._write(term, "", fields)
