@@ -128,6 +128,11 @@ class Board:
             self.said = (update.say, self.number)
         return self._count(update) or self.number > before
 
+    def keep(self, rows: Collection[str]) -> None:
+        """Forget other rows: nobody shows them, so that they are drawn no longer and grow old here."""
+        for name in [name for name, part in self.parts.items() if part.row and part.row not in rows]:
+            del self.parts[name]
+
     def late(self, read_ms: int, rows: Collection[str]) -> Iterable[str]:
         """The ids of parts that changed after a page was read, the oldest change first."""
         return [name for name, part in self.parts.items() if self._is_due(part, read_ms, rows)]

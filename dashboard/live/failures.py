@@ -21,13 +21,12 @@ from queues import deploys
 from queues.errors import NotFound
 from queues.failures import merging
 from queues.failures.about import series, whole
-from queues.failures.find import Held, Known, Listing, known, listing, open_groups, together
+from queues.failures.find import Held, Known, Listing, Row, known, listing, open_groups, together
 from queues.failures.find.filters import UNSOLVED
 from queues.failures.find.tally import Tallies
 from queues.failures.find.tally import together as added
 from queues.live import FailuresNews, News, Pulse
-from queues.quantities import MINUTE, number
-from queues.registry import configured
+from queues.quantities import MINUTE, now_ms, number
 
 LOOK_S = 5.0  # between two looks at how the index stands, and at what people changed, when no news come
 SAY_EVERY_S = 10.0  # a screen reader is not told of each group
@@ -58,8 +57,8 @@ class Changed:
 class Failures:
     """The `Drawer` of the failures of a source. `clock` is monotonic, in seconds.
 
-    Queries a batch: none when nothing changed, else nine at most, whoever watches: two for the groups that changed,
-    four for how the index stands, one for the badge, one for what people did; and eight for one chart at a time.
+    Queries a batch, whoever watches: none when nothing changed, two for the groups that changed; every five seconds
+    four for how the index stands and one for what people did; and eight for one chart at a time.
     Sums of several sources are drawn as soon as each has such a drawer in this process.
     """
 
@@ -69,7 +68,7 @@ class Failures:
         self._clock = clock
         self._held = Held(source)
         self._rows: frozenset[str] = frozenset()
-        self._drawn: frozenset[str] = frozenset()  # rows that were shown when the last batch was drawn
+        self._drawn: dict[str, Row | None] = {}  # rows that were shown by the last batch, groups as they were drawn
         self._known: Known | None = None
         self._looked_at = float("-inf")
         self._pulse: Pulse | None = None
@@ -88,8 +87,8 @@ class Failures:
         if not isinstance(news, FailuresNews):
             return Update()
         changed = self._learn(news)
-        new = self._rows - self._drawn
-        self._drawn = self._rows
+        new = self._rows - self._drawn.keys()
+        self._drawn = {row: self._drawn.get(row) for row in self._rows}
         parts = self._charted(news.standing.at_ms)
         if self.state is not None and (changed.any or new):
             parts |= self._standing(self.state)
@@ -119,7 +118,7 @@ class Failures:
         groups = self._held.sums or {}
         newest = sorted(each.pk for each in groups.values() if each.life in UNSOLVED)
         back = sorted(self._held.regressed.values())
-        return State(standing, self._held.tallies(standing), newest, back, bool(groups))
+        return State(standing, self._held.tallies(now_ms()), newest, back, bool(groups))
 
     def _row(self, state: State, row: str, changed: Changed, *, fresh: bool) -> Mapping[str, str]:
         kind, _dash, slug = row.partition("-")
@@ -134,10 +133,14 @@ class Failures:
     def _group(self, state: State, kind: str, slug: str) -> Mapping[str, str]:
         found = self._held.row(slug, state.known)
         if found is None:
+            self._drawn[f"{kind}-{slug}"] = None
             if not self._held.was(slug):
                 return {}
             return lines.lost(keys.row(slug)) if kind == "fg" else figures.lost(slug)
-        return lines.parts(found, keys.row(slug)) if kind == "fg" else figures.pushed(Figures.of(found))
+        if kind == "fp":
+            return figures.pushed(Figures.of(found))
+        before, self._drawn[keys.row(slug)] = self._drawn.get(keys.row(slug)), found
+        return lines.parts(found, keys.row(slug), before)
 
     def _standing(self, state: State) -> dict[str, str]:
         """How the index stands, for the pages of groups."""
@@ -165,7 +168,8 @@ class Failures:
     def _around(self) -> dict[str, str]:
         """What stands on every page."""
         self._beat += 1
-        opened = open_groups([config.name for config in configured()])
+        states = _states("")
+        opened = sum(len(state.newest) for state in states) if states else open_groups(keys.sources_of(""))
         badges = {f"open-groups-{place}": sums.badge(opened, place) for place in sums.PLACES}
         return {f"{keys.BEAT}-beat": sums.beat(self._beat), **badges}
 

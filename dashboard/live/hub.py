@@ -151,7 +151,9 @@ class Hub:
             while board.pending is not None:
                 news, board.pending = board.pending, None
                 if isinstance(drawer, Choosy):
-                    drawer.show(self._shown(board.topic, language))
+                    rows = self._shown(board.topic, language)
+                    drawer.show(rows)
+                    board.keep(rows)
                 update = await in_pool(lambda news=news: _drawn(drawer, news, language))  # type: ignore[misc]
                 if board.take(update, now_ms()):
                     self._frames.forget()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -25,7 +28,7 @@ from queues.quantities import DAY, now_ms
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
-from tests.dashboard.sockets import Socket, parts_of, standing, told_when_listening
+from tests.dashboard.sockets import PATIENCE_S, Socket, parts_of, standing, tell
 from tests.failing import indexing, make_group
 
 pytestmark = pytest.mark.django_db
@@ -329,19 +332,67 @@ def test_rows_that_make_no_sense_are_let_be() -> None:
     assert drawer.update(SourceNews("main", standing())) == Update()
 
 
+@asynccontextmanager
+async def followed(*slugs: str) -> AsyncIterator[None]:
+    """As long as this goes on, news of these groups come again and again."""
+
+    async def tell_on() -> None:
+        while True:
+            await tell(news(*slugs))
+            await asyncio.sleep(0.1)
+
+    task = asyncio.create_task(tell_on())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def watching(key: str, *groups: FailureGroup) -> Socket:
+    socket = Socket(key)
+    assert await socket.opened()
+    watch = {"page": "failures", "sources": ["main"], "read": now_ms()}
+    await socket.send({"watch": watch, "rows": [f"fg-{group.slug}" for group in groups]})
+    return socket
+
+
+async def until_part(socket: Socket, name: str, said: str = "") -> dict[str, str]:
+    """All parts that a socket was sent until this one was among them, and said that."""
+    found: dict[str, str] = {}
+    async with asyncio.timeout(PATIENCE_S):
+        while said not in text(found.get(name, "")) or name not in found:
+            found |= parts_of(await socket.until("parts"))
+    return found
+
+
 @pytest.mark.django_db(transaction=True)
-async def test_a_socket_is_told_of_its_rows_alone_and_of_no_other_source() -> None:
+async def test_a_socket_is_told_of_its_rows_alone() -> None:
     first, second, key = await sync_to_async(_two_groups)()
-    sockets = [Socket(key), Socket(key)]
-    for socket, group in zip(sockets, (first, second), strict=True):
-        assert await socket.opened()
-        watch = {"page": "failures", "sources": ["main"], "read": now_ms()}
-        await socket.send({"watch": watch, "rows": [f"fg-{group.slug}"]})
-    await told_when_listening(news(first.slug, second.slug))
-    for socket, (mine, theirs) in zip(sockets, ((first, second), (second, first)), strict=True):
-        parts = parts_of(await socket.until("parts"))
-        assert f"fg-{mine.slug}-h1" in parts
-        assert not [name for name in parts if theirs.slug in name]
+    sockets = [await watching(key, first), await watching(key, second)]
+    async with followed(first.slug, second.slug):
+        for socket, (mine, theirs) in zip(sockets, ((first, second), (second, first)), strict=True):
+            parts = await until_part(socket, f"fg-{mine.slug}-h1")
+            assert not [name for name in parts if theirs.slug in name]
+    for socket in sockets:
+        await socket.gone()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_row_that_nobody_showed_for_a_while_is_told_as_it_is_now() -> None:
+    first, second, key = await sync_to_async(_two_groups)()
+    stays, leaves = await watching(key, first), await watching(key, second)
+    async with followed(first.slug, second.slug):
+        await until_part(leaves, f"fg-{second.slug}-h1", "1")
+        await leaves.send({"rows": [f"fg-{first.slug}"]})
+        await until_part(leaves, f"fg-{first.slug}-h1")
+        await sync_to_async(FailureStrand.objects.filter(group__in=[first, second]).update)(h1=42)
+        await until_part(leaves, f"fg-{first.slug}-h1", "42")
+        await leaves.send({"rows": [f"fg-{second.slug}"]})
+        parts = parts_of(await leaves.until("parts"))
+        while f"fg-{second.slug}-h1" not in parts:
+            parts = parts_of(await leaves.until("parts"))
+        assert text(parts[f"fg-{second.slug}-h1"]) == "42"
+    for socket in (stays, leaves):
         await socket.gone()
 
 

@@ -65,7 +65,7 @@ def groups(filters: Filters, sorting: Sorting | None = None, page: int = 1) -> L
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(max(page, 1), pages)
     shown = chosen[(page - 1) * PAGE : page * PAGE]
-    return listing(tally(found, standing), filters, standing, _rows(shown, left, standing), page)
+    return listing(tally(found, standing.now_ms), filters, standing, _rows(shown, left, standing), page)
 
 
 def listing(tallies: Tallies, filters: Filters, standing: Known, rows: Sequence[Row] = (), page: int = 1) -> Listing:
