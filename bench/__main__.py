@@ -30,7 +30,9 @@ def main() -> int:
 
     print(f"{_machine()}; {chosen.rounds} rounds, seeds times {chosen.scale:g}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="mirante-bench-") as folder:
-        stage = Stage(Path(folder), scale=chosen.scale, rounds=chosen.rounds, seconds=chosen.seconds)
+        stage = Stage(
+            Path(folder), scale=chosen.scale, rounds=chosen.rounds, seconds=chosen.seconds, large=chosen.large
+        )
         try:
             for name in chosen.names or NAMES:
                 for table in importlib.import_module(f"bench.{name}").run(stage):
@@ -50,6 +52,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="make the seeds this many times as large (0.01)")
     parser.add_argument("--rounds", type=int, default=25, help="how often each thing is done (25)")
     parser.add_argument("--seconds", type=float, help="how long the main part of `live` takes (60)")
+    parser.add_argument("--large", action="store_true", help="have `failures` index 1,000,000 jobs, too")
     return parser.parse_args()
 
 

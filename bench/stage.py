@@ -109,8 +109,10 @@ class Web:
 class Stage:
     """Everything that a bench asks for, made when first asked for. `scale` makes the seeds smaller."""
 
-    def __init__(self, folder: Path, *, scale: float, rounds: int, seconds: float | None = None) -> None:
-        self.folder, self.scale, self.rounds, self.seconds = folder, scale, rounds, seconds
+    def __init__(
+        self, folder: Path, *, scale: float, rounds: int, seconds: float | None = None, large: bool = False
+    ) -> None:
+        self.folder, self.scale, self.rounds, self.seconds, self.large = folder, scale, rounds, seconds, large
         self._closing = contextlib.ExitStack()
 
     def close(self) -> None:

@@ -64,9 +64,12 @@ def test_the_bench_of_acting_runs_on_few_jobs() -> None:
     assert re.search(r"jobs that kept their priority, against Bull Board +\| +10 \|", printed), printed
 
 
-def test_the_bench_of_failures_prints_scores_of_both_parts_of_the_corpus() -> None:
-    printed = bench("failures")
+def test_the_bench_of_failures_prints_scores_of_both_parts_and_what_indexing_costs() -> None:
+    printed = bench("--scale", "0.001", "--rounds", "1", "--seconds", "1", "failures")
     assert printed.count("F1 of both") == 2
+    assert printed.count("### Failures: ") == 7
+    assert re.search(r"failures that were counted +\| +([0-9,]+) \| +\1: yes \|", printed), printed
+    assert "### Failures: indexing 200 failed jobs" in printed
 
 
 def test_the_generator_writes_each_event_that_it_counts(valkey: redis.Redis, valkey_server: Server) -> None:

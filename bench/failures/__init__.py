@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from bench.stage import Stage
 
 
-def run(_stage: Stage) -> list[Table]:
-    """How well signatures and classes agree with what a person says of the corpus of errors, and what they take."""
+def run(stage: Stage) -> list[Table]:
+    """How well failures are grouped and classed; indexing 200,000, a burst, what idling costs, and the pages."""
     from bench.failures.agreement import tables
+    from bench.failures.costs import measure
 
-    return tables()
+    return [*tables(), *measure(stage)]
