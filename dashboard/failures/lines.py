@@ -99,7 +99,7 @@ class Line:
 
     @property
     def kind_title(self) -> str:
-        said = advice(self.row.kind)
+        said = advice(self.row.kind, self.row.rule)
         return f"{gettext('Set by hand.')} {said}" if self.row.by_hand else said
 
     @property

@@ -305,3 +305,14 @@ def test_a_page_costs_as_many_queries_with_fifty_rows_as_with_one() -> None:
     many(80, 100)
     with assertNumQueries(10):
         find.groups(MAIN)
+
+
+def test_a_row_tells_the_rule_that_decided_most_failures_of_its_class() -> None:
+    group = make_group(queues=["a", "b", "c"], counts=(3, 3, 3, 3, 3), rule="timeout")
+    FailureStrand.objects.filter(group=group, queue__slug="a").update(total=10, rule="name lookup")
+    FailureStrand.objects.filter(group=group, queue__slug="b").update(total=9, kind="permanent", rule="certificate")
+    (row,) = find.groups(MAIN).rows
+    assert (row.kind, row.rule) == (Kind.TRANSIENT, "name lookup")
+    FailureGroup.objects.update(kind_set="unknown")
+    (row,) = find.groups(MAIN).rows
+    assert (row.kind, row.rule) == (Kind.UNKNOWN, "")

@@ -25,6 +25,8 @@ EXPORTED = 500  # rows that an export reads at a time
 
 Place = tuple[float, ...]
 Left = Mapping[str, object]
+_Names = Mapping[int, tuple[str, int]]  # a job name and how many there are, by the group's key
+_Rules = Mapping[tuple[int, str], str]  # by the group's key and the class
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +160,10 @@ def _place(sums: Sums, key: SortKey, standing: Known) -> Place:
 
 
 def _rows(shown: Sequence[Sums], left: Left, standing: Known) -> Sequence[Row]:
-    """The rows of a page with their titles, queues and hours. Four queries, whatever their number."""
+    """The rows of a page with their titles, queues, rules and hours. Four queries, whatever their number."""
     keys = [sums.pk for sums in shown]
     heads = {group.pk: group for group in FailureGroup.objects.filter(pk__in=keys).select_related("source")}
-    parts = _Parts(_queues(left, keys), _names(left, keys), _hours(left, keys, standing), _blank(standing))
+    parts = _Parts(_queues(left, keys), *_told(left, keys), _hours(left, keys, standing), _blank(standing))
     # One may have been deleted meanwhile.
     return [_row(sums, heads[sums.pk], parts, standing) for sums in shown if sums.pk in heads]
 
@@ -171,13 +173,14 @@ class _Parts:
     """What is read for shown groups alone, by their keys in the database."""
 
     queues: Mapping[int, list[QueueRef]]
-    names: Mapping[int, tuple[str, int]]
+    names: _Names
+    rules: _Rules
     hours: Mapping[int, Mapping[int, int]]
     blank: Mapping[int, int | None]
 
 
 def _row(sums: Sums, head: FailureGroup, parts: _Parts, standing: Known) -> Row:
-    queues, names = parts.queues[sums.pk], parts.names[sums.pk]
+    queues, names = parts.queues[sums.pk], parts.names.get(sums.pk, ("", 0))
     upto = standing.windows.get(head.source.name, standing.now_ms // 60_000 * 60_000)
     return Row(
         slug=head.slug,
@@ -201,6 +204,7 @@ def _row(sums: Sums, head: FailureGroup, parts: _Parts, standing: Known) -> Row:
         queue_count=len(queues),
         name=names[0],
         name_count=names[1],
+        rule="" if sums.kind_set else parts.rules.get((sums.pk, sums.kind), ""),
         hours=[parts.hours[sums.pk].get(hour, none) for hour, none in parts.blank.items()],
     )
 
@@ -219,14 +223,18 @@ def _queues(left: Left, keys: Sequence[int]) -> Mapping[int, list[QueueRef]]:
     return found
 
 
-def _names(left: Left, keys: Sequence[int]) -> Mapping[int, tuple[str, int]]:
-    """A job name of each group, and how many it has."""
-    named = FailureStrand.objects.filter(group__in=keys, **left).exclude(name="")
-    rows = named.values("group_id", "name").annotate(n=Sum("total"))
-    found: dict[int, tuple[str, int]] = defaultdict(lambda: ("", 0))
-    for pk, name in rows.order_by("group_id", "n", "name").values_list("group_id", "name"):
-        found[pk] = (name, found[pk][1] + 1)  # the last has the most
-    return found
+def _told(left: Left, keys: Sequence[int]) -> tuple[_Names, _Rules]:
+    """The job name with the most failures of each group and how many it has, and what decided most of each class."""
+    names: dict[int, Counter[str]] = defaultdict(Counter)
+    rules: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    rows = FailureStrand.objects.filter(group__in=keys, **left).values("group_id", "name", "kind", "rule")
+    counted = rows.annotate(n=Sum("total")).order_by("group_id", "name", "kind", "rule")
+    for pk, name, kind, rule, n in counted.values_list("group_id", "name", "kind", "rule", "n"):
+        rules[pk, kind][rule] += n
+        if name:
+            names[pk][name] += n
+    most = {pk: (max(found, key=lambda name: (found[name], name)), len(found)) for pk, found in names.items()}
+    return most, {key: max(found, key=lambda rule: (found[rule], rule)) for key, found in rules.items()}
 
 
 def _hours(left: Left, keys: Sequence[int], standing: Known) -> Mapping[int, Mapping[int, int]]:

@@ -79,6 +79,7 @@ class Row:
 
     `queues` are the first few of `queue_count`, those with the most failures first. `hours` are counts of the last 48
     hours, the newest last; None where nobody knows. `windows_ms` is the moment up to which its windows are counted.
+    `rule` decided most failures of its class; "" where none did, or where somebody said it.
     """
 
     slug: str
@@ -102,6 +103,7 @@ class Row:
     queue_count: int = 0
     name: str = ""
     name_count: int = 0
+    rule: str = ""
     hours: Sequence[int | None] = ()
 
     @property
