@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.failures.keys import Sight
-from dashboard.failures.lines import WINDOW_WORDS
+from dashboard.failures.lines import MINOR, WINDOW_WORDS
 from dashboard.failures.query import KINDS, STATES
 from dashboard.live.parts import part
 from queues.failures.find import Listing, Sorting, SortKey
@@ -49,10 +50,10 @@ class Choice:
 
 
 HEADS: Sequence[tuple[Promise, str, SortKey | None]] = (
-    (_("Signature"), "", None),
+    (_("Error"), "", None),
     (_("Class"), "", None),
     (_("State"), "", None),
-    *((words[0], "r", SortKey(name)) for name, words in WINDOW_WORDS.items()),
+    *((words[0], f"r {MINOR.get(name, '')}".strip(), SortKey(name)) for name, words in WINDOW_WORDS.items()),
     (_("48 h, hourly"), "", None),
     (_("Growth"), "r", SortKey.GROWTH),
     (_("First seen"), "r lo", SortKey.FIRST),
@@ -63,6 +64,18 @@ HEADS: Sequence[tuple[Promise, str, SortKey | None]] = (
 def columns(sorting: Sorting, at_least: Collection[str]) -> Sequence[Column]:
     """The heads in the order of the cells."""
     return [Column(label, css, key, *_order(sorting, key), least=key in at_least) for label, css, key in HEADS]
+
+
+def least(at_least: Collection[str]) -> str:
+    """That counts of some windows may miss failures; "" where none can."""
+    if not at_least:
+        return ""
+    if len(at_least) == len(WINDOW_WORDS):
+        return gettext("All counts are at least so many: not every failure of that time was seen.")
+    windows = ", ".join(str(words[0]) for name, words in WINDOW_WORDS.items() if name in at_least)
+    return gettext("Counts of %(windows)s are at least so many: not every failure of that time was seen.") % {
+        "windows": windows
+    }
 
 
 def _order(sorting: Sorting, key: SortKey | None) -> tuple[str, str]:

@@ -61,12 +61,12 @@ def _retry(found: Listing) -> str:
         return _("All of it is transient: a retry can help.")
     if lasting == failed:
         return _("All of it is permanent: a retry fails the same way.")
+    if passing and lasting:
+        return (
+            _("A retry can help %(transient)s of these %(n)s jobs; %(permanent)s will fail the same way again.") % told
+        )
     if passing:
-        return ngettext(
-            "Of %(n)s in the last hour %(transient)s is transient: a retry can help.",
-            "Of %(n)s in the last hour %(transient)s are transient: a retry can help.",
-            passing,
-        ) % told  # fmt: skip
+        return _("A retry can help %(transient)s of these %(n)s jobs.") % told
     if lasting:
         return _("None of it is known to be transient; %(permanent)s will fail the same way again.") % told
     return _("Whether a retry helps is not known for any of it.")

@@ -12,9 +12,9 @@ from dashboard import export
 from dashboard.access import actor_of
 from dashboard.failures import exported, sums
 from dashboard.failures.deploys import DeployForm
-from dashboard.failures.heads import columns, kinds, states
+from dashboard.failures.heads import columns, kinds, least, states
 from dashboard.failures.keys import Sight, Since
-from dashboard.failures.lines import WINDOW_WORDS, Line
+from dashboard.failures.lines import MINOR, WINDOW_WORDS, Line
 from dashboard.failures.query import FailuresQuery
 from dashboard.http import page
 from queues import audit, deploys
@@ -56,11 +56,12 @@ def listing(query: FailuresQuery, found: find.Listing, sight: Sight) -> dict[str
         "known": found.known,
         "lines": [Line(row, query.within) for row in found.rows],
         "columns": columns(query.sorting, found.known.at_least),
+        "least": least(found.known.at_least),
         "sight": sight,
         "live": live,
         "states": states(sight, found),
         "kinds": kinds(sight, found),
-        "totals": [(name, head, live[name]) for name, (head, _when) in WINDOW_WORDS.items()],
+        "totals": [(name, head, MINOR.get(name, ""), live[name]) for name, (head, _when) in WINDOW_WORDS.items()],
         "none": none,
         "bare": none not in ("", "filter", "calm"),
         "read_at": _as_of(found.known),
@@ -68,7 +69,7 @@ def listing(query: FailuresQuery, found: find.Listing, sight: Sight) -> dict[str
         "unknown_queue": bool(query.queue) and query.filters.queue not in {ref.slug for ref in queues},
         "names": find.names_of(sources),
         "several": len(sources) > 1,
-        "kept": getattr(settings, "MIRANTE_FAILURES_DAYS", 30),
+        "kept": settings.MIRANTE_FAILURES_DAYS,
         "most": exported.MOST_GROUPS,
         "deploys": deploys.newest(sources),
     }

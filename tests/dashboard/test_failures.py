@@ -116,7 +116,9 @@ def test_each_count_leads_to_the_jobs_that_it_counts(viewer: Client) -> None:
 def test_what_changes_can_be_replaced_by_its_id(viewer: Client) -> None:
     group = make_group()
     parts = {node.attrs["id"] for node in read(viewer).all("data-part")}
-    assert {f"fg-{group.slug}-{part}" for part in ("h1", "h3", "h24", "d3", "d7", "growth", "last", "life", "kind")} <= parts
+    assert {
+        f"fg-{group.slug}-{part}" for part in ("h1", "h3", "h24", "d3", "d7", "growth", "last", "life", "kind")
+    } <= parts
 
 
 def test_the_class_says_what_to_do_and_where_it_is_not_of_all(viewer: Client) -> None:
@@ -166,8 +168,8 @@ def test_the_page_says_what_leads_and_what_a_retry_can_help(viewer: Client) -> N
     make_group(title="b", counts=[219] * 5)
     make_group(title="c", counts=[191] * 5, kind=Kind.PERMANENT)
     said = lede(viewer)
-    assert "Grouped by signature. One group makes 82% of the last hour." in said
-    assert "Of 2,322 in the last hour 2,131 are transient: a retry can help." in said
+    assert "Grouped by cause. One group makes 82% of the last hour." in said
+    assert "A retry can help 2,131 of these 2,322 jobs; 191 will fail the same way again." in said
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_the_page_says_what_leads_and_what_a_retry_can_help(viewer: Client) -> N
         ([(4, "unknown")], "Whether a retry helps is not known for any of it."),
         ([(0, "unknown")], "No open group failed in the last hour."),
         ([(1_000, "transient"), (1, "transient")], "One group makes 99% of the last hour."),
-        ([(2, "transient"), (1, "permanent")], "Of 3 in the last hour 2 are transient"),
+        ([(2, "transient"), (1, "permanent")], "A retry can help 2 of these 3 jobs; 1 will fail the same way again."),
     ],
 )
 def test_the_last_hour_in_a_sentence(viewer: Client, groups: Iterable[tuple[int, str]], said: str) -> None:
@@ -230,8 +232,13 @@ def test_counts_that_may_miss_some_are_said_to_be_at_least_so_many(viewer: Clien
     make_group()
     assert "at least" not in read(viewer).text
     indexing(since_days=2)
-    heads = [" ".join(node.text.split()) for node in read(viewer).all("scope", "col")]
-    assert [head for head in heads if "at least" in head] == ["3 d at least", "7 d at least"]
+    page = read(viewer)
+    assert "Counts of 3 d, 7 d are at least so many" in page.text
+    heads = [node for node in page.all("scope", "col") if "At least" in node.attrs.get("title", "")]
+    assert [node.text.strip() for node in heads] == ["3 d", "7 d"]
+    IndexedQueue.objects.update(scanning=True)
+    indexing(queues=["payments"], since_days=0)
+    assert "All counts are at least so many" in read(viewer).text
 
 
 def test_a_first_reading_shows_how_far_it_is_and_what_was_found(viewer: Client) -> None:
