@@ -20,7 +20,7 @@ from queues.quantities import duration, instant, number
 HEIGHT, TOP, GROUND = 152, 20, 146  # px
 LINES = 3  # above the ground
 LABELS = 12  # deploys whose name is written
-APART = 12.0  # per cent between two names
+LETTER, GAP = 2.0, 2.0  # per cent that a letter of a name takes on a phone, and between two names
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _hatched(shown: Series) -> Iterator[SafeString]:
 
 
 def _marks(shown: Series, deploys: Sequence[Deploy]) -> Iterator[SafeString]:
-    last = -APART
+    taken = -GAP
     for at, each in enumerate(sorted(deploys, key=lambda each: each.at_ms)):
         x = 100 * (each.at_ms - shown.begin_ms) / (shown.end_ms - shown.begin_ms)
         yield format_html(
@@ -126,13 +126,16 @@ def _marks(shown: Series, deploys: Sequence[Deploy]) -> Iterator[SafeString]:
             GROUND,
             each.version,
         )
-        if at < LABELS and x - last >= APART:
-            last, anchor = x, "start" if x < 10 else "end" if x > 90 else "middle"
+        name = cut(each.version, 24)
+        wide, anchor = len(name) * LETTER, "start" if x < 10 else "end" if x > 90 else "middle"
+        begin = x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+        if at < LABELS and begin >= taken + GAP:
+            taken = begin + wide
             yield format_html(
                 '<text class="ax d halo" x="{}%" y="10" text-anchor="{}">{}</text>',
                 f"{x:.2f}",
                 anchor,
-                cut(each.version, 24),
+                name,
             )
 
 

@@ -18,7 +18,7 @@ from dashboard.templatetags.mirante import age, moment
 from queues.failures.about import Span
 from queues.failures.find import Growth, GrowthWord, Row
 from queues.failures.types import Life
-from queues.quantities import UNKNOWN, number
+from queues.quantities import DAY, UNKNOWN, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ def lost(slug: str) -> Mapping[str, str]:
 
 def charted(slug: str, span: Span, made: Chart) -> SafeString:
     """The part with its chart and the moments below."""
-    ticks = ((moment(tick),) for tick in made.ticks)
+    style = "minute" if span.ms <= DAY else "date"
+    ticks = ((moment(tick, style),) for tick in made.ticks)
     return format_html(
         '<div id="{}-drawn" data-part>{}<p class="axis">{}</p></div>',
         keys.chart(slug, span),

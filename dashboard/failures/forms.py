@@ -91,7 +91,11 @@ class RunbookForm(forms.Form):
 
 class NoteForm(forms.Form):
     bound_field_class = InkField
-    text = forms.CharField(label=_("Note"), max_length=NOTE, widget=forms.Textarea(attrs={"rows": 3}))
+    text = forms.CharField(
+        label=_("Note"),
+        max_length=NOTE,
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What you know, for the next person")}),
+    )
 
 
 class SplitForm(forms.Form):

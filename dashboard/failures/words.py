@@ -17,7 +17,7 @@ LIFE_WORDS: Mapping[Life, Promise] = {
     Life.IGNORED: pgettext_lazy("failures", "ignored"),
     Life.RESOLVED: pgettext_lazy("failures", "resolved"),
 }
-LIFE_TONES: Mapping[Life, str] = {Life.OPEN: "", Life.REGRESSED: "bad", Life.IGNORED: "", Life.RESOLVED: "good"}
+LIFE_TONES: Mapping[Life, str] = {Life.OPEN: "", Life.REGRESSED: "warn", Life.IGNORED: "", Life.RESOLVED: "good"}
 KIND_WORDS: Mapping[Kind, Promise] = {
     Kind.TRANSIENT: pgettext_lazy("failures", "transient"),
     Kind.PERMANENT: pgettext_lazy("failures", "permanent"),

@@ -93,7 +93,7 @@ def moment(when: float | datetime | None, style: str = "clock") -> SafeString | 
     """A moment as `<time>` in UTC; scripts turn it into the reader's zone and style.
 
     `style` is `clock` (time of day, with the date when it is not today), `ms` (with milliseconds) or `day` (the date
-    alone when it is not today).
+    alone when it is not today), `minute` (hours and minutes) or `date`, which are for the axes of charts.
     Milliseconds since 1970 or an aware datetime; a value that is no moment is written as it is.
     """
     at = when if isinstance(when, datetime) or when is None else instant(when)
@@ -109,7 +109,12 @@ def _time(at: datetime, style: str, text: str) -> SafeString:
     return format_html('<time datetime="{}" title="{}" data-time="{}">{}</time>', iso, exact, style, text)
 
 
+AXES = {"minute": "%H:%M", "date": "%Y-%m-%d"}
+
+
 def _moment_text(at: datetime, style: str) -> str:
+    if style in AXES:
+        return f"{at:{AXES[style]}}"
     text = f"{at:%H:%M:%S}"
     if style == "ms":
         text += f".{at.microsecond // 1000:03d}"

@@ -34,7 +34,8 @@ const write = (node) => {
   const relative = choice.clock === "relative" && ["clock", "day"].includes(node.dataset.time);
   const age = node.dataset.time === "age" || node.dataset.time === "until";
   const span = node.dataset.time === "age" || past < 0 ? duration(Math.abs(past)) : words.overdue.replace("{}", duration(past));
-  const text = age ? span : relative ? ago : exact;
+  const axis = { minute: own.clock.slice(0, 5), date: own.day }[node.dataset.time];
+  const text = axis ?? (age ? span : relative ? ago : exact);
   if (node.textContent !== text) node.textContent = text;
   node.title = `${full}${choice.zone === "utc" ? "" : ` = ${utc.clock}${ms} UTC`}${relative || age ? "" : ` · ${ago}`}`;
 };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.db import connection
@@ -107,6 +108,41 @@ def test_deploys_stand_in_the_chart_and_beside_a_regression(operator: Client, gr
     assert "One deploy lies between: v7<b>" in page.text
     assert page.all("class", "dep")
     assert "elsewhere" not in page.text
+
+
+def test_names_of_deploys_in_the_chart_do_not_cover_each_other(operator: Client, group: FailureGroup) -> None:
+    now = now_ms()
+    for ago, version in ((26, "2026.11.29-1"), (2, "2026.11.30-3"), (1, "2026.11.30-4")):
+        Deploy.objects.create(at_ms=now - ago * HOUR, version=version, source="main")
+    page = _page(operator, group, "?span=7d")
+    assert len(page.all("class", "dep")) == 3
+    assert [node.text for node in page.nodes if node.tag == "text" and "d" in node.attrs["class"].split()] == [
+        "2026.11.29-1"
+    ]
+    assert "2026.11.30-4" in page.text
+
+
+@pytest.mark.parametrize(("span", "looks"), [("24h", r"\d\d:\d\d"), ("7d", r"\d{4}-\d\d-\d\d")])
+def test_all_moments_below_the_chart_are_written_alike(
+    operator: Client, group: FailureGroup, span: str, looks: str
+) -> None:
+    axis = _page(operator, group, f"?span={span}").all("class", "axis")[0]
+    told = [node.text for node in axis.children if node.tag == "time"]
+    assert len(told) > 3
+    assert all(re.fullmatch(looks, each) for each in told)
+
+
+def test_a_title_cannot_turn_the_direction_of_what_is_read(operator: Client) -> None:
+    page = _page(operator, make_group(title="ab\u202ecd\x1b[31m"))
+    assert "ab\\u202ecd\\x1b[31m" in next(node for node in page.nodes if node.tag == "h1").text
+
+
+def test_who_owns_it_its_runbook_and_its_notes_are_said_at_the_head(operator: Client, group: FailureGroup) -> None:
+    FailureGroup.objects.update(owner="payments team", runbook="https://wiki.example.com/gateway")
+    FailureNote.objects.create(group=group, who="ana", text="Route B.")
+    head = _page(operator, group).all("class", "group-head")[0]
+    assert "Owner payments team · 1 note" in " ".join(head.text.split())
+    assert "Runbook" in head.text
 
 
 def test_a_group_is_resolved_reopened_and_ignored_with_entries(operator: Client, group: FailureGroup) -> None:
