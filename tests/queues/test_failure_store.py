@@ -10,7 +10,8 @@ from queues import masking
 from queues.audit.types import Actor, Asked
 from queues.errors import NotFound
 from queues.failures.merging import merge, split
-from queues.failures.store import Lost, ids
+from queues.failures.store import Lost, ids, kinds
+from queues.failures.store.places import Place
 from queues.failures.store.strands import MOST_NAMES, NEW, OTHERS
 from queues.failures.types import How, SplitBy
 from queues.models import (
@@ -306,13 +307,34 @@ def test_job_names_without_end_do_not_make_strands_without_end() -> None:
     check_counts()
 
 
+def test_kinds_of_failures_without_end_do_not_make_groups_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "MOST_KINDS", 20)
+    index = store()
+    index.add(MAIL, [failed(b"m", text="known elsewhere")])
+    index.add(SHOP, [failed(job, text=f"kind {job:x} of many {chr(97 + job)}") for job in range(50)])
+    written = index.add(SHOP, [failed(b"late", text="a late kind"), failed(b"m", text="known elsewhere")])
+    assert FailureGroup.objects.count() == 1 + 20 + 1
+    rest = FailureSignature.objects.get(digest=kinds.others(Place(0, SHOP)).digest)
+    assert rest.group.total == 31
+    assert "more kinds" in rest.group.title
+    assert rest.strands.get().kind == "unknown"
+    assert FailureGroup.objects.get(title__contains="known elsewhere").total == 2
+    assert rest.group.slug in written.groups
+    assert not written.fresh
+    split(ANA, rest.group, rest.pk, SplitBy.MESSAGE)
+    index.add(SHOP, [failed(b"later", text="a later kind")])
+    assert rest.strands.get().total == 32
+    assert index.count(SHOP) == 53
+    check_counts()
+
+
 def test_what_is_kept_is_masked_by_the_rules_of_its_queue() -> None:
     masking.preload([masking.Added("*taxid*", "main", SHOP.slug)])
     index = store()
     text = "bad request taxid=123456789 token=abcdefgh"
     found = failed(1, text=text, name="pay")
     index.add(SHOP, [found])
-    index.sample(SHOP, b"1", found, b'{"taxId": "123456789", "total": 5}')
+    index.sample(SHOP, found, b'{"taxId": "123456789", "total": 5}')
     sample = FailureSample.objects.get()
     group = FailureGroup.objects.get()
     parts = FailureSignature.objects.get().parts
@@ -327,9 +349,9 @@ def test_samples_are_few_bounded_and_spread() -> None:
     wanted = []
     for back in range(10 * 60, 0, -10):  # ten hours, six failures an hour
         found = failed(back, NOW - back * MINUTE, text="t" * 5_000)
-        for job, score in index.add(SHOP, [found]).wanted:
+        for _job, score in index.add(SHOP, [found]).wanted:
             wanted.append(score)
-            index.sample(SHOP, job, found, b"[" + b"1," * 50_000 + b"1]")
+            index.sample(SHOP, found, b"[" + b"1," * 50_000 + b"1]")
     assert len(wanted) == 10
     times = sorted(FailureSample.objects.values_list("at_ms", flat=True))
     assert times == [wanted[0], *wanted[-4:]]
@@ -344,8 +366,8 @@ def test_a_sample_is_wanted_until_it_is_kept_and_one_of_a_signature_at_a_time() 
     index = store()
     assert len(index.add(SHOP, [failed(1), failed(2), failed(3, text="other")]).wanted) == 2
     assert len(index.add(SHOP, [failed(4)]).wanted) == 1
-    index.sample(SHOP, b"4", failed(4), None)
-    index.sample(SHOP, b"4", failed(4), None)
+    index.sample(SHOP, failed(4), None)
+    index.sample(SHOP, failed(4), None)
     assert index.add(SHOP, [failed(5)]).wanted == []
     assert FailureSample.objects.get().payload == ""
 

@@ -71,5 +71,6 @@ def _table() -> dict[str, str]:
         "object": _("an object was thrown and not an error: its text says nothing"),
         "empty": _("the reason is empty"),
         "none": _("there is no reason"),
+        "others": _("this queue has more kinds of failures than are told apart: those beyond count together"),
         "memory": _("the process ran out of memory"),
     }

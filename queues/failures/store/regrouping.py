@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet
 
 from queues.failures import merging
 from queues.failures.splitting import digest_of
-from queues.failures.store import aging, hours, lives, rows, samples, signing
+from queues.failures.store import aging, hours, kinds, lives, rows, samples, signing
 from queues.failures.store.making import Wanted
 from queues.failures.store.places import Place, Places
 from queues.failures.store.samples import Samples
@@ -61,6 +61,8 @@ class Regrouper:
 
     def name_heir(self, old: FailureSignature, place: Place, found: Found) -> None:
         """Failures of an old signature are like this one, as far as is known: what is gone goes where this goes."""
+        if old.parts.get("shape") == kinds.SHAPE:
+            return
         heir = self._heir(old, place, found)
         _name(old, heir)
         if old.parent is not None and heir.parent is not None:
@@ -73,8 +75,8 @@ class Regrouper:
         away: list[Old] = []
         for each in moved:
             old = signatures.get(each.signature)
-            if old is None:
-                continue  # somebody split or deleted it meanwhile
+            if old is None or old.parts.get("shape") == kinds.SHAPE:
+                continue  # somebody split or deleted it meanwhile; or it holds what is not told apart
             key = (old.pk, each.found.signature.digest)
             if key not in heirs:
                 if NEXT not in old.parts:

@@ -7,11 +7,11 @@ merge, split and reclassify meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queues.failures.classes import Rules
 from queues.failures.splitting import digest_of
-from queues.failures.store import making, signing
+from queues.failures.store import kinds, making, signing
 from queues.failures.store.making import Wanted
 from queues.failures.store.places import Place
 from queues.failures.store.rows import parts
@@ -44,11 +44,13 @@ class Strands:
         self._source = source
         self._known: dict[int, dict[Key, int]] = {}  # by queue
         self._checked: set[int] = set()  # are good within the running transaction
+        self._kinds = kinds.Kinds()
         self.fresh: set[str] = set()
 
     def forget(self) -> None:
         """Nothing that was found holds any more: the transaction came to nothing."""
         self._known.clear()
+        self._kinds.forget()
         self.begin()
 
     def begin(self) -> None:
@@ -110,7 +112,9 @@ class Strands:
             waiting = [self._below(known, place, each) for each in waiting if _signature(each).split_by]
             if not waiting:
                 break
-        done += [each for each in waiting if each.signature is not None]
+        for each in waiting:
+            each.signature = each.wanted.parent  # split deeper than this, or where there is no room for its parts
+        done += waiting
         for each, strand in zip(done, self._strands(place, done), strict=True):
             known[each.key] = strand
             self._checked.add(strand)
@@ -137,11 +141,30 @@ class Strands:
                 if len(alike) == 1:
                     there[each.wanted] = alike[0]
         missing = {each.wanted: each.found for each in waiting if each.wanted not in there}
-        made = making.make(source_pk, place, missing)
-        self.fresh.update(signature.group.slug for signature in made.values())
-        there.update(made)
+        if missing:
+            new = dict(list(missing.items())[: self._kinds.room(place)])
+            there.update(self._make(source_pk, place, new))
+            self._kinds.made(place, len(new))
+            self._together(source_pk, place, [each for each in waiting if each.wanted not in there])
         for each in waiting:
-            each.signature = there[each.wanted]
+            each.signature = each.signature or there[each.wanted]
+
+    def _make(self, source_pk: int, place: Place, new: Mapping[Wanted, Found]) -> dict[Wanted, FailureSignature]:
+        made = making.make(source_pk, place, new)
+        self.fresh.update(signature.group.slug for signature in made.values())
+        return made
+
+    def _together(self, source_pk: int, place: Place, beyond: Sequence[_Open]) -> None:
+        """Give these, for which there is no room, one signature."""
+        if not beyond:
+            return
+        told = kinds.others(place)
+        wanted = Wanted(told.version, told.digest)
+        for each in beyond:
+            each.found = replace(each.found, signature=told)
+        there = making.existing(source_pk, [wanted]) or self._make(source_pk, place, {wanted: beyond[0].found})
+        for each in beyond:
+            each.signature = there[wanted]
 
     def _strands(self, place: Place, found: Sequence[_Open]) -> list[int]:
         """The strand of each in this queue; made where there is none."""
