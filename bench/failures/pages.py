@@ -68,7 +68,7 @@ def _few(stage: Stage) -> None:
 
 
 def _many(stage: Stage) -> None:
-    many(stage.sized(MANY, 60), stage.sized(FAILED, 200), queues=QUEUES, source=f"{SOURCE}-many")
+    many(stage.sized(MANY, 20), stage.sized(FAILED, 200), queues=QUEUES, source=f"{SOURCE}-many")
 
 
 def _run(stage: Stage, kind: str, seed: Callable[[Stage], None]) -> Table:
