@@ -82,7 +82,7 @@ def of_letters(queue: QueueRef, jobs: Sequence[JobRef]) -> Mapping[JobRef, Lette
     names = ("failure__queue__slug", "failure__job", "failure__at_ms", *(f"failure__{name}" for name in _TOLD))
     found = {}
     for job, unmapped, slug, origin, at_ms, *told in rows.values_list("job", "unmapped", *names):
-        found[asked[job]] = _letter(queue, asked[job], unmapped, (slug, origin, at_ms), _told(told))
+        found[asked[job]] = _letter(queue, unmapped, (slug, origin, at_ms), _told(told))
     return found
 
 
@@ -130,7 +130,7 @@ def _letters_of(queue: QueueRef, row: JobRow) -> Iterable[JobRef]:
             yield letter
 
 
-def _letter(queue: QueueRef, letter: JobRef, unmapped: str, origin: tuple[str, str, int], told: Told) -> LetterTold:
+def _letter(queue: QueueRef, unmapped: str, origin: tuple[str, str, int], told: Told) -> LetterTold:
     """Where a letter does not say of which queue or job it tells, the index keeps its own in their place."""
     slug, job, at_ms = origin
     missing = [part for part in unmapped.split(",") if part and part != RE_READ]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 
 import redis
@@ -124,12 +123,3 @@ def progress(ref: QueueRef) -> IndexedQueue:
 
 def state() -> Indexing:
     return Indexing.objects.get()
-
-
-def eventually_equal(client: redis.Redis, one: SourceIndexer, *refs: QueueRef, within: float = 60.0) -> None:
-    """Let the index work until it equals the server."""
-    deadline = time.monotonic() + within
-    while any(in_index(ref) != on_server(client, ref) for ref in refs):
-        assert time.monotonic() < deadline
-        one.due_now()
-        one.step()

@@ -104,7 +104,7 @@ def test_a_group_without_failures_goes_when_nobody_said_anything_about_it(settin
     old = [failed(text.encode(), now - 40 * DAY, text=text) for text in ("idle", "owned", "noted", "resolved", "there")]
     index.add(SHOP, old)
     for each in old:
-        index.sample(SHOP, each.job, each, b"{}")
+        index.sample(SHOP, each, b"{}")
     index.gone(SHOP, [b"idle", b"owned", b"noted", b"resolved"])
     FailureGroup.objects.filter(title="Error: owned").update(owner="ana")
     FailureGroup.objects.get(title="Error: noted").notes.create(who="ana", text="ask Bo")

@@ -28,7 +28,7 @@ def keep(term: Term) -> None:
     with term.writing(len(part)):
         for job, each in part.items():
             body, size = data.get(job, (None, 0))
-            term.store.sample(queue, job, each, body, size)
+            term.store.sample(queue, each, body, size)
 
 
 def _data(term: Term, queue: QueueRef, part: dict[bytes, Found]) -> dict[bytes, tuple[bytes | None, int]]:

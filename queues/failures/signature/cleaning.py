@@ -16,7 +16,6 @@ _REQUEST_ID = re.compile(
     r"|transaction|extended[ -]request|cf-ray|debug|error[ -]ref)(?:[ _-]?(?:id|uuid|number|reference|ref))?[\"']?"
     r"(?:\s?[:=#]\s?|\s(?:is\s)?(?=[\w-]*\d)))[\"']?([\w./+:=-]{4,})[\"')\]}]*"
 )
-_CF_RAY = re.compile(r"(?i:cf-ray)")
 _HINTS = (
     "request",
     "req",

@@ -10,7 +10,7 @@ from queues.failures.store import adding, rows
 from queues.failures.store.ids import id_of
 from queues.failures.store.rows import Row
 from queues.failures.store.tally import Tally
-from queues.models import Failure, Letter
+from queues.models import Failure
 
 AT_ONCE = 5_000  # rows in one transaction: some 50 ms
 _FIELDS = ("id", "job", "strand_id", "score_ms", "at_ms", "in_set", "present", "how")
@@ -42,11 +42,6 @@ def known(queue_pk: int, low: int | None, high: int | None) -> Mapping[bytes, in
 
 def count(queue_pk: int) -> int:
     return _in_set(queue_pk).count()
-
-
-def letters_known(queue_pk: int) -> Mapping[bytes, int]:
-    """Ids of letters with the time they were posted."""
-    return {id_of(job): at for job, at in Letter.objects.filter(queue_id=queue_pk).values_list("job", "at_ms")}
 
 
 def _in_set(queue_pk: int) -> QuerySet[Failure]:

@@ -67,7 +67,7 @@ class Store:
         place = self._places.of(queue)
         return together([self._add(place, some) for some in self._strands.portions(place, found)])
 
-    def sample(self, queue: QueueRef, job: bytes, found: Found, data: bytes | None, size: int | None = None) -> None:
+    def sample(self, queue: QueueRef, found: Found, data: bytes | None, size: int | None = None) -> None:
         """Keep one failure in full, masked and cut, of those that were `wanted`. `data` None: it is gone.
 
         `size`: the true size of the data in bytes, where `data` is its beginning.
@@ -138,10 +138,6 @@ class Store:
     def count(self, queue: QueueRef) -> int:
         """How many jobs are in the failed set as far as is known."""
         return leaving.count(self._places.of(queue).pk)
-
-    def letters_known(self, queue: QueueRef) -> Mapping[bytes, int]:
-        """Letters of a queue with the time they were posted, ids as in `known`."""
-        return leaving.letters_known(self._places.of(queue).pk)
 
     def progress(self, queue: QueueRef, **fields: object) -> None:
         """Write fields of the queue's `IndexedQueue`; its row is made where there is none."""
