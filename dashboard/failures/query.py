@@ -54,7 +54,7 @@ class FailuresQuery:
         self.since, self.until = params.get("since", ""), params.get("until", "")
         self.sorting = Sorting.parse(params.get("sort", ""))
         page = params.get("page", "")
-        self.page = min(int(page), MOST_PAGES) if page.isascii() and page.isdigit() else 1
+        self.page = min(int(page[:9]), MOST_PAGES) if page.isascii() and page.isdigit() else 1
         self.filters = Filters(
             sources=[self.source] if self.source else sources,
             queue=slug_of(self.queue),

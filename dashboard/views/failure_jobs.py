@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -60,7 +61,7 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     """A page of the failures that the query string means, newest first."""
     group, query = merging.current(slug), JobsOfGroupQuery(request.GET)
     if group.slug != slug:
-        return redirect("failure-jobs", group.slug)
+        return redirect(f"{reverse('failure-jobs', args=[group.slug])}{query.query_string}")
     strands = list(group.strands.select_related("queue"))
     among = lanes(group.source.name, strands)
     found = occurrences.find(group, query.which, older=query.older, newer=query.newer)

@@ -279,8 +279,9 @@ def test_exports_hold_every_failure_masked_and_run_in_no_spreadsheet(operator: C
 def test_a_merged_groups_jobs_lead_to_where_they_are(operator: Client, group: FailureGroup) -> None:
     other = make_group(title="another")
     operator.post("/failures/merge/", {"group": [group.slug, other.slug], "into": group.slug, "sure": "1"})
-    answer = operator.get(f"/failures/{other.slug}/jobs/")
-    assert answer.headers["Location"] == f"/failures/{group.slug}/jobs/"
+    for query in ("", "?since=1000&worker=w+1%26"):
+        answer = operator.get(f"/failures/{other.slug}/jobs/{query}")
+        assert answer.headers["Location"] == f"/failures/{group.slug}/jobs/{query}"
 
 
 def test_names_and_workers_are_text(operator: Client, group: FailureGroup) -> None:

@@ -241,6 +241,15 @@ def test_counts_that_may_miss_some_are_said_to_be_at_least_so_many(viewer: Clien
     assert "All counts are at least so many" in read(viewer).text
 
 
+def test_a_filter_that_nothing_matches_offers_no_export_and_says_nothing_of_the_last_hour(viewer: Client) -> None:
+    make_group()
+    page = read(viewer, "?text=nosuch")
+    assert "No group matches this filter" in page.text
+    assert "in the last hour" not in page.text
+    assert "Export CSV" not in page.text
+    assert "Export CSV" in read(viewer).text
+
+
 def test_a_first_reading_shows_how_far_it_is_and_what_was_found(viewer: Client) -> None:
     group = make_group()
     IndexedQueue.objects.update(scanning=True, scanned=61_000, expected=200_000)
@@ -330,6 +339,7 @@ def test_an_empty_that_a_filter_makes_leads_out_of_it(viewer: Client) -> None:
         ("?since=2020-01-01T00:00&until=2020-01-02T00:00", set()),
         ("?page=x", {"a", "b"}),
         ("?page=-3&sort=drop%20table", {"a", "b"}),
+        pytest.param("?page=" + "9" * 5_000, {"a", "b"}, id="page of 5,000 digits"),
         ("?text=%00&queue=%F0", set()),
         ("?name=%ED%A0%80", set()),
     ],
