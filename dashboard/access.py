@@ -233,18 +233,27 @@ def record(
     source: str = "",
     group: FailureGroup | None = None,
     note: str = "",
+    key: str | None = None,
     **facts: object,
 ) -> None:
     """Write an act, who took it and the facts to the log of actions and to the log `mirante.audit`. Never a secret.
 
-    `note` is a sentence that says what came of it, `group` the group of failures that it is about.
+    `note` is a sentence that says what came of it, `group` the group of failures that it is about, `key` what
+    `audit.token` made of its form.
 
     OperationalError while the database is busy: then the act must not be carried out.
     """
     about = job.queue if job else queue
     jobs = (job.slug,) if job else ()
     audit.record(
-        actor_of(request), action, queue=about, source=source, jobs=jobs, parameters=facts, note=note, group=group
+        *(actor_of(request), action),
+        queue=about,
+        source=source,
+        jobs=jobs,
+        parameters=facts,
+        note=note,
+        group=group,
+        key=key,
     )
     where = {"queue": f"{about.source}/{about.label}"} if about else {"source": source} if source else {}
     _log(request, action, **where, **({"job": job.slug} if job else {}), **facts)

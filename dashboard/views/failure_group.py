@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
 
 from django.contrib import messages
 from django.db import transaction
@@ -17,10 +19,12 @@ from dashboard.access import Right, actor_of, record, requires_right
 from dashboard.failures import forms
 from dashboard.failures.group import GroupQuery, context, mergeable
 from dashboard.http import page
+from queues import audit
 from queues.audit import Asked
 from queues.errors import BadInput, QueueError
 from queues.failures import classes, life, merging
 from queues.failures.about import whole
+from queues.failures.beside import beside_the_index
 from queues.failures.types import SplitBy
 from queues.models import FailureGroup, FailureNote
 
@@ -104,9 +108,10 @@ def _told(request: HttpRequest, slug: str, form: Form, name: str) -> HttpRespons
     if not form.is_valid():
         return _page(request, found, status=422, **{f"{name}_form": form})
     value = form.cleaned_data[name]
-    with transaction.atomic():
-        FailureGroup.objects.filter(pk=found.pk).update(**{name: value})
-        record(request, f"failure-{name}", source=found.source.name, group=found, note=value, **{name: value})
+    if value != getattr(found, name):
+        with transaction.atomic():
+            FailureGroup.objects.filter(pk=found.pk).update(**{name: value})
+            record(request, f"failure-{name}", source=found.source.name, group=found, note=value, **{name: value})
     messages.success(request, _("Saved.") if value else _("Taken away."))
     return redirect("failure-group", found.slug)
 
@@ -117,10 +122,12 @@ def note(request: HttpRequest, slug: str) -> HttpResponse:
     found, form = merging.current(slug), forms.NoteForm(request.POST)
     if not form.is_valid():
         return _page(request, found, status=422, note_form=form)
-    text = form.cleaned_data["text"]
-    with transaction.atomic():
-        FailureNote.objects.create(group=found, who=request.user.get_username(), text=text)
-        record(request, "failure-note", source=found.source.name, group=found, note=text[:500])
+    asked, text = _asked(request, form), form.cleaned_data["text"]
+    with beside_the_index(found.source_id):
+        if not audit.earlier(asked, "failure-note", found.pk):
+            FailureNote.objects.create(group=found, who=request.user.get_username(), text=text)
+            key = audit.token(asked, "failure-note", found.pk)
+            record(request, "failure-note", source=found.source.name, group=found, note=text[:500], key=key)
     return redirect("failure-group", found.slug)
 
 
@@ -141,19 +148,22 @@ def note_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @requires_right(Right.FAILURES)
 def merge(request: HttpRequest, slug: str = "") -> HttpResponse:
     """Of several groups one: first the question which one stays, then doing it."""
-    slugs = list(dict.fromkeys([*([slug] if slug else []), *request.POST.getlist("group")]))[: MERGED_MOST + 1]
-    found: Mapping[str, FailureGroup] = {each.slug: each for each in map(merging.current, filter(None, slugs))}
-    into, error = request.POST.get("into", ""), ""
-    if request.POST.get("sure") and into in found:
+    slugs = list(dict.fromkeys([*([slug] if slug else []), *filter(None, request.POST.getlist("group"))]))
+    slugs = slugs[: MERGED_MOST + 1]
+    found = _groups(slugs)
+    into, sure, error = request.POST.get("into", ""), bool(request.POST.get("sure")), ""
+    if sure and into in found and len(found) > 1:
         try:
             entry = merging.merge(_asked(request), found[into], list(found.values()))
         except QueueError as why:
-            error = str(why)
+            found, error = _groups(slugs), str(why)
         else:
             number = len(entry.parameters["groups"])
             text = ngettext("%(number)d group was merged into this one.", "%(number)d groups were merged.", number)
             messages.success(request, text % {"number": number})
             return redirect("failure-group", into)
+    if sure and len(found) == 1 < len(slugs):  # sent twice, or somebody was faster
+        return redirect("failure-group", *found)
     if len(found) < 2:
         error = _("Choose two groups or more that are one.")
     elif len({each.source_id for each in found.values()}) > 1:
@@ -161,6 +171,11 @@ def merge(request: HttpRequest, slug: str = "") -> HttpResponse:
     ranked = sorted(found.values(), key=lambda each: -each.total)
     told = {"groups": ranked, "into": into if into in found else slug, "error": error}
     return page(request, "failures/group/merge.html", told, status=422 if error else 200)
+
+
+def _groups(slugs: Sequence[str]) -> Mapping[str, FailureGroup]:
+    """The groups that these lead to, by their slugs. NotFound where one leads nowhere."""
+    return {group.slug: group for group in map(merging.current, slugs)}
 
 
 @require_POST
@@ -193,7 +208,12 @@ def _split(request: HttpRequest, found: FailureGroup, signature: int, by: SplitB
 
 
 def _asked(request: HttpRequest, form: Form | None = None) -> Asked:
-    return Asked(actor_of(request), reason=form.cleaned_data.get("reason", "") if form else "")
+    """By whom, and by which form: sent again with the same content, from the same page, it is the same."""
+    given = form.cleaned_data if form else {}
+    key = request.POST.get("key", "")[:64]
+    if key:
+        key = hashlib.sha256(repr([key, sorted(given.items())]).encode("utf-8", "replace")).hexdigest()
+    return Asked(actor_of(request), key=key, reason=given.get("reason", ""))
 
 
 def _page(request: HttpRequest, found: FailureGroup, *, status: int = 200, **given: Form) -> HttpResponse:
@@ -202,6 +222,7 @@ def _page(request: HttpRequest, found: FailureGroup, *, status: int = 200, **giv
     told = {
         **context(about, query),
         "mergeable": mergeable(about),
+        "once": secrets.token_urlsafe(24),
         **_forms(found),
         **given,
     }

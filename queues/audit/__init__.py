@@ -7,6 +7,7 @@ and never invisible. Nobody can change one in the interface; `queues.retention` 
 from queues.audit.exceptional import is_back
 from queues.audit.found import Exceptional, Filters, Page, counts, each, exceptions, find, made, took_along
 from queues.audit.log import record, refused
+from queues.audit.once import earlier, token
 from queues.audit.tally import Tally
 from queues.audit.types import Actor, Asked, Status
 from queues.audit.words import in_words
@@ -21,6 +22,7 @@ __all__ = [
     "Tally",
     "counts",
     "each",
+    "earlier",
     "exceptions",
     "find",
     "in_words",
@@ -28,5 +30,6 @@ __all__ = [
     "made",
     "record",
     "refused",
+    "token",
     "took_along",
 ]

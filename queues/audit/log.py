@@ -65,13 +65,15 @@ def record(
     reason: str = "",
     note: str = "",
     group: FailureGroup | None = None,
+    key: str | None = None,
 ) -> AuditEntry:
     """Write down an act that is done already or takes no time: signing in, revealing, downloading, pinning.
 
-    `jobs` are slugs, `group` is that of failures that it is about. OperationalError while the database is busy: then
-    the act must not be carried out.
+    `jobs` are slugs, `group` is that of failures that it is about, `key` what `once.token` made. OperationalError while
+    the database is busy: then the act must not be carried out.
     """
     entry = draft(by, action, queue=queue, source=source, jobs=jobs, parameters=parameters, reason=reason, group=group)
+    entry.key = key
     return _written(entry, Status.DONE, note)
 
 

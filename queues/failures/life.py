@@ -80,8 +80,8 @@ def opened(now: datetime, by: str = "") -> Change:
 def resolve(asked: Asked, group: FailureGroup) -> AuditEntry:
     """Say that a group will not fail any more. What fails from now on makes it regressed.
 
-    This and the other two: written together with the entry in the log of actions, or not at all. NotFound when the
-    group was merged or is gone.
+    This and the other two: written together with the entry in the log of actions, or not at all; the same form sent
+    again changes nothing and gives the first entry. NotFound when the group was merged or is gone.
     """
     at = timezone.now()
     change = Change(life=Life.RESOLVED.value, life_at=at, life_by=_by(asked), resolved_ms=now_ms(), regressed_ms=None)
@@ -135,6 +135,8 @@ def _change(
     asked: Asked, group: FailureGroup, action: str, change: Change, parameters: Mapping[str, object]
 ) -> AuditEntry:
     with beside_the_index(group.source_id):
+        if before := audit.earlier(asked, action, group.pk):
+            return before
         ours = FailureGroup.objects.filter(pk=group.pk, merged_into=None)
         if not ours.update(**change):
             raise NotFound(_("This group is gone, or was merged into another."))
@@ -145,6 +147,7 @@ def _change(
             parameters={"group": group.slug, **parameters},
             reason=asked.reason,
             group=group,
+            key=audit.token(asked, action, group.pk),
         )
     group.refresh_from_db()
     return entry

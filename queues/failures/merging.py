@@ -7,6 +7,7 @@ one short transaction for which the index waits.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 from django.db.models import Max, Min, Sum
@@ -26,11 +27,13 @@ MOST = 20  # groups that are merged at once
 PARTS = 200  # into which a signature is split at once
 
 MERGE, SPLIT = "failure-merge", "failure-split"
+_SLUG = re.compile(r"[0-9a-z-]{1,20}")
 
 
 def current(slug: str) -> FailureGroup:
     """The group of this slug, or the one it was merged into. NotFound where there is none."""
-    found = FailureGroup.objects.select_related("source").filter(slug=slug).first()
+    named = _SLUG.fullmatch(slug)  # PostgreSQL takes no NUL, not even to look for it
+    found = FailureGroup.objects.select_related("source").filter(slug=slug).first() if named else None
     for _step in range(MOST):
         if found is None:
             break
