@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from dashboard import export
 from queues.failures.find import Row
-from queues.failures.find.rows import WINDOWS
+from queues.failures.windows import WINDOWS
 from queues.quantities import instant
 
 MOST_GROUPS = 100_000  # of one file

@@ -22,9 +22,9 @@ from queues.errors import NotFound
 from queues.failures import merging
 from queues.failures.about import series, whole
 from queues.failures.find import Held, Known, Listing, Row, known, listing, open_groups, together
-from queues.failures.find.filters import UNSOLVED
 from queues.failures.find.tally import Tallies
 from queues.failures.find.tally import together as added
+from queues.failures.types import UNSOLVED
 from queues.live import FailuresNews, News, Pulse
 from queues.quantities import MINUTE, now_ms, number
 

@@ -17,8 +17,7 @@ from django.db.models import Sum
 from queues.errors import QueueError, Unreachable
 from queues.failures import classes
 from queues.failures.index.finding import found
-from queues.failures.index.parts import Reader
-from queues.failures.index.term import Term
+from queues.failures.index.term import Reader, Term
 from queues.failures.signature import of
 from queues.failures.store import Written, ids
 from queues.failures.store.regrouping import Old, Regrouper

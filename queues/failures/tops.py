@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, OuterRef, Q, Subquery, Sum
 
-from queues.failures.find.filters import UNSOLVED
-from queues.failures.types import Kind
+from queues.failures.types import UNSOLVED, Kind
 from queues.failures.windows import since
 from queues.models import FailureStrand, Letter, Queue
 from queues.types import QueueRef

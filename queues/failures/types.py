@@ -26,6 +26,9 @@ class Life(StrEnum):
     RESOLVED = "resolved"
 
 
+UNSOLVED = (Life.OPEN, Life.REGRESSED)  # what somebody still has to look at
+
+
 class SplitBy(StrEnum):
     """What a signature was split by, by hand."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from struct import Struct
 
-MINUTE_MS = 60_000
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
+from queues.quantities import DAY, HOUR, MINUTE
+
+MINUTES = Struct("<60I")  # `FailureHour.minutes`
 # The fields of `FailureStrand`, in order, with their lengths in ms.
-WINDOWS = {"h1": HOUR_MS, "h3": 3 * HOUR_MS, "h24": DAY_MS, "d3": 3 * DAY_MS, "d7": 7 * DAY_MS}
+WINDOWS = {"h1": HOUR, "h3": 3 * HOUR, "h24": DAY, "d3": 3 * DAY, "d7": 7 * DAY}
 DAYS = range(1, 8)  # before, which say what is usual
 BY_HOUR = ("d3", "d7")  # minutes are not kept for so long: these begin with a whole hour
 
@@ -19,12 +20,12 @@ def since(window: str, windows_ms: int) -> int:
     A list of the jobs of a cell takes this as its `since`, and holds as many as the cell says.
     """
     begins = windows_ms - WINDOWS[window]
-    return begins // HOUR_MS * HOUR_MS if window in BY_HOUR else begins
+    return begins // HOUR * HOUR if window in BY_HOUR else begins
 
 
 def until_now(now_ms: int) -> int:
     """The whole minute up to which windows are counted at this time."""
-    return now_ms // MINUTE_MS * MINUTE_MS
+    return now_ms // MINUTE * MINUTE
 
 
 def leaving(before_ms: int, windows_ms: int) -> dict[str, tuple[int, int]]:
@@ -34,7 +35,7 @@ def leaving(before_ms: int, windows_ms: int) -> dict[str, tuple[int, int]]:
 
 def hours(begin_ms: int, end_ms: int) -> range:
     """The hours that this time touches."""
-    return range(begin_ms // HOUR_MS, -(-end_ms // HOUR_MS))
+    return range(begin_ms // HOUR, -(-end_ms // HOUR))
 
 
 def within(hour: int, count: int, minutes: Sequence[int] | None, begin_ms: int, end_ms: int) -> int:
@@ -42,8 +43,8 @@ def within(hour: int, count: int, minutes: Sequence[int] | None, begin_ms: int, 
 
     In proportion, where the minutes of an hour that is only partly meant are forgotten.
     """
-    first = min(60, max(0, begin_ms // MINUTE_MS - hour * 60))
-    last = min(60, max(0, end_ms // MINUTE_MS - hour * 60))
+    first = min(60, max(0, begin_ms // MINUTE - hour * 60))
+    last = min(60, max(0, end_ms // MINUTE - hour * 60))
     if (first, last) == (0, 60):
         return count
     if minutes is None:
@@ -57,7 +58,7 @@ def usual(counts: Mapping[int, int], windows_ms: int, known_ms: int) -> float | 
     `counts` by hour; failures are known since `known_ms`. The hour that ends now touches two hours of each day, and
     takes of each in proportion.
     """
-    begins = [windows_ms - HOUR_MS - day * DAY_MS for day in DAYS]
+    begins = [windows_ms - HOUR - day * DAY for day in DAYS]
     known = [begin for begin in begins if begin >= known_ms]
     if not known:
         return None
@@ -66,10 +67,10 @@ def usual(counts: Mapping[int, int], windows_ms: int, known_ms: int) -> float | 
 
 def usual_hours(windows_ms: int) -> list[int]:
     """The hours that `usual` asks about."""
-    begins = [windows_ms - HOUR_MS - day * DAY_MS for day in DAYS]
-    return [hour for begin in begins for hour in (begin // HOUR_MS, begin // HOUR_MS + 1)]
+    begins = [windows_ms - HOUR - day * DAY for day in DAYS]
+    return [hour for begin in begins for hour in (begin // HOUR, begin // HOUR + 1)]
 
 
 def _share(counts: Mapping[int, int], begin_ms: int) -> float:
-    hour, into = divmod(begin_ms, HOUR_MS)
-    return counts.get(hour, 0) * (HOUR_MS - into) / HOUR_MS + counts.get(hour + 1, 0) * into / HOUR_MS
+    hour, into = divmod(begin_ms, HOUR)
+    return counts.get(hour, 0) * (HOUR - into) / HOUR + counts.get(hour + 1, 0) * into / HOUR

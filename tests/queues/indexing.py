@@ -12,8 +12,8 @@ import redis
 from queues.events import Event, EventKind
 from queues.failures.desk import Desk
 from queues.failures.index import SourceIndexer
-from queues.failures.index.parts import Reader
 from queues.failures.index.source import POLL_S
+from queues.failures.index.term import Reader
 from queues.failures.store.ids import id_of
 from queues.models import Failure, FailureGroup, FailureStrand, IndexedQueue, Indexing
 from queues.quantities import now_ms

@@ -7,15 +7,15 @@ from collections import Counter
 
 from django.db.models import Sum
 
+from queues import quantities
 from queues.failures import windows
 from queues.failures.store import Store
-from queues.failures.store.tally import MINUTES
 from queues.failures.types import VERSION, Found, FoundLetter, How, Signature, Thrown
 from queues.models import Failure, FailureGroup, FailureHour, FailureStrand, Indexing, Letter, Queue, Source
 from queues.types import QueueRef
 
-NOW = 1_796_000_000_000 // windows.HOUR_MS * windows.HOUR_MS + 17 * windows.MINUTE_MS + 31_000
-MINUTE, HOUR, DAY = windows.MINUTE_MS, windows.HOUR_MS, windows.DAY_MS
+MINUTE, HOUR, DAY = quantities.MINUTE, quantities.HOUR, quantities.DAY
+NOW = 1_796_000_000_000 // HOUR * HOUR + 17 * MINUTE + 31_000
 SHOP, MAIL, DEAD = (QueueRef("main", b"bull", name) for name in (b"shop", b"mail", b"shop-dlq"))
 
 
@@ -123,7 +123,7 @@ def check_counts() -> None:
             if minutes is None:
                 continue
             in_hour = Counter(at // MINUTE % 60 for at in times if at // HOUR == hour)
-            assert list(MINUTES.unpack(bytes(minutes))) == [in_hour[minute] for minute in range(60)]
+            assert list(windows.MINUTES.unpack(bytes(minutes))) == [in_hour[minute] for minute in range(60)]
     for group in FailureGroup.objects.all():
         assert group.total == (group.strands.aggregate(sum=Sum("total"))["sum"] or 0)
     for failure in Failure.objects.all():

@@ -17,7 +17,7 @@ from django.utils import timezone
 from queues.audit.types import Actor, Asked
 from queues.errors import Unreachable
 from queues.failures import merging, regroup
-from queues.failures.index import SourceIndexer, alike, finding
+from queues.failures.index import SourceIndexer, finding
 from queues.failures.index.term import Term
 from queues.failures.signature import of
 from queues.failures.types import VERSION, Life, Signature, SplitBy, Thrown
@@ -60,7 +60,7 @@ def older(rule: Rule) -> Iterator[None]:
         return replace(of(thrown), version=VERSION - 1, digest=digest)
 
     with not_regrouping() as patch:
-        patch.setattr(alike.Alike, "of", lambda self, thrown: old(thrown))
+        patch.setattr(finding.Alike, "of", lambda self, thrown: old(thrown))
         patch.setattr(finding, "of", old)
         yield
 

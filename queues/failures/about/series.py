@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,10 +9,10 @@ from enum import StrEnum
 from django.db.models import Sum
 
 from queues.failures.about.whole import Whole
+from queues.failures.windows import MINUTES
 from queues.models import FailureHour, IndexedQueue
 from queues.quantities import HOUR, MINUTE, now_ms
 
-_MINUTES = struct.Struct("<60I")
 _SILENT = 3 * MINUTE  # an index that has given no sign for so long may have missed what failed since
 
 
@@ -111,7 +110,7 @@ def by_hour(strands: Sequence[int], begin: int, end: int) -> dict[int, int]:
 
 def _told(minutes: bytes | memoryview | None) -> Sequence[int] | None:
     raw = b"" if minutes is None else bytes(minutes)
-    return _MINUTES.unpack(raw) if len(raw) == _MINUTES.size else None
+    return MINUTES.unpack(raw) if len(raw) == MINUTES.size else None
 
 
 def _unknown(about: Whole, begin: int, step: int, number: int, now: int) -> Iterable[int]:

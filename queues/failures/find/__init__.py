@@ -1,10 +1,19 @@
 """Reading the failure index for pages and exports. Nothing here asks a monitored server; all from the database."""
 
 from queues.failures.find.filters import Filters, Sorting, SortKey
-from queues.failures.find.groups import Listing, any_groups, each, groups, listing, names_of, queues_of
+from queues.failures.find.groups import (
+    Listing,
+    any_groups,
+    each,
+    groups,
+    listing,
+    names_of,
+    newest,
+    open_groups,
+    queues_of,
+)
 from queues.failures.find.held import Held
 from queues.failures.find.known import Known, known, together
-from queues.failures.find.opened import newest, open_groups
 from queues.failures.find.rows import Growth, GrowthWord, Row, Windows
 
 __all__ = [

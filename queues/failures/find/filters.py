@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from queues.failures.types import Kind, Life
-
-UNSOLVED = (Life.OPEN, Life.REGRESSED)  # what somebody still has to look at
+from queues.failures.types import UNSOLVED, Kind, Life
 
 
 class SortKey(StrEnum):

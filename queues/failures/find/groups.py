@@ -6,15 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, Sum
+from django.db.models import Count, Exists, IntegerField, OuterRef, Subquery, Sum
+from django.db.models.functions import Coalesce
 
-from queues.failures.find.filters import UNSOLVED, Filters, Sorting, SortKey
+from queues.failures.find.filters import Filters, Sorting, SortKey
 from queues.failures.find.known import Known, known
-from queues.failures.find.rows import SPARK_HOURS, WINDOWS, Growth, GrowthWord, Row, Windows, growth
+from queues.failures.find.rows import SPARK_HOURS, Growth, GrowthWord, Row, Windows, growth
 from queues.failures.find.scan import Sums, narrowed, scan
 from queues.failures.find.tally import Tallies, Tally, tally
-from queues.failures.types import Life
-from queues.models import FailureGroup, FailureHour, FailureStrand, Queue
+from queues.failures.types import UNSOLVED, Life
+from queues.failures.windows import WINDOWS
+from queues.models import FailureGroup, FailureHour, FailureStrand, Indexing, Queue
 from queues.quantities import HOUR
 from queues.types import QueueRef
 
@@ -124,6 +126,24 @@ def names_of(sources: Sequence[str]) -> Sequence[str]:
     """The names of jobs that failed, at most 500 of them, to filter by."""
     rows = FailureStrand.objects.filter(queue__source__name__in=sources).exclude(name="")
     return list(rows.order_by("name").values_list("name", flat=True).distinct()[:MOST_NAMES])
+
+
+def newest() -> int:
+    """The key of the newest group there is, of whatever source; 0 without any. One query by the index."""
+    return FailureGroup.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def open_groups(sources: Sequence[str]) -> int | None:
+    """Groups of these sources that are open or regressed; None where none of the sources was ever indexed.
+
+    One query, about a millisecond at 5,000 groups: every page asks it.
+    """
+    theirs = FailureGroup.objects.filter(source=OuterRef("source"), life__in=UNSOLVED, merged_into=None)
+    counted = theirs.order_by().values("source").annotate(n=Count("pk")).values("n")
+    number = Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+    found = Indexing.objects.filter(source__name__in=sources, since_ms__isnull=False).values_list(number, flat=True)
+    numbers = list(found)
+    return sum(numbers) if numbers else None
 
 
 def _matches(sums: Sums, filters: Filters) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from queues.failures.find.rows import WINDOWS
 from queues.failures.standing import Index, Standing, standings
-from queues.failures.windows import since
+from queues.failures.windows import WINDOWS, since
 from queues.models import IndexedQueue, Indexing
 from queues.quantities import HOUR, now_ms
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from queues.failures.types import Kind, Life
+from queues.failures.types import UNSOLVED, Kind, Life
+from queues.failures.windows import WINDOWS
 from queues.failures.windows import since as begin_of
 from queues.quantities import DAY
 from queues.types import QueueRef
 
-# The windows, and how many hours each reaches back.
-WINDOWS: Mapping[str, int] = {"h1": 1, "h3": 3, "h24": 24, "d3": 72, "d7": 168}
 SPARK_HOURS = 48
 FAST = 2.0  # times the usual, and beyond what chance does
 CHANCE = 3.0  # standard deviations of a number that has this mean
@@ -109,7 +108,7 @@ class Row:
     @property
     def live(self) -> bool:
         """Whether it failed in the last hour and is still to be looked at."""
-        return self.counts.h1 > 0 and self.life in (Life.OPEN, Life.REGRESSED)
+        return self.counts.h1 > 0 and self.life in UNSOLVED
 
     @property
     def since(self) -> Mapping[str, int]:

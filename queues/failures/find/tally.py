@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from queues.failures.find.rows import WINDOWS, Windows
+from queues.failures.find.rows import Windows
 from queues.failures.find.scan import Sums
 from queues.failures.types import Kind, Life
+from queues.failures.windows import WINDOWS
 from queues.quantities import DAY
 
 Tallies = Mapping[tuple[str, Kind], "Tally"]

@@ -11,10 +11,9 @@ from queues.failures.index.finding import found, told
 from queues.failures.index.looking import rows_near
 from queues.failures.index.term import Part, Term
 from queues.failures.index.tracks import RECENT, Track
+from queues.failures.store.adding import NEAR_MS
 from queues.failures.types import Found
 from queues.quantities import now_ms
-
-NEAR_MS = 60_000  # the clocks of a worker and of the server are no further apart, or the failures are two
 
 
 def upward(term: Term, track: Track) -> None:

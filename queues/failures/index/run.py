@@ -9,8 +9,8 @@ from django.db import close_old_connections, connections
 
 from queues.errors import QueueError
 from queues.failures.desk import Desk
-from queues.failures.index.parts import Reader
 from queues.failures.index.source import SourceIndexer
+from queues.failures.index.term import Reader
 from queues.registry import dedicated
 from queues.types import Capability
 

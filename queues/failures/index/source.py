@@ -13,11 +13,10 @@ from django.db import Error, IntegrityError, close_old_connections
 from queues.errors import QueueError, Unreachable
 from queues.failures.desk import EVENTS, Desk
 from queues.failures.index import compare, fresh, heard, letterbox, looking, samples, scan
-from queues.failures.index.ahead import Ahead
 from queues.failures.index.chores import Chores
-from queues.failures.index.parts import Reader
+from queues.failures.index.scan import Ahead
 from queues.failures.index.standing import Stand
-from queues.failures.index.term import Term
+from queues.failures.index.term import Reader, Term
 from queues.failures.index.tracks import AGAIN_S, Box, Track, load, recall
 from queues.failures.letters import is_letters
 from queues.failures.store import Lost, Store

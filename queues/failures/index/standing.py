@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 from django.utils import timezone
 
-from queues.failures.index.parts import Reader
-from queues.failures.index.term import Term
+from queues.failures.index.term import Reader, Term
 from queues.failures.index.tracks import Track
 from queues.failures.store import Store
 from queues.models import Indexing

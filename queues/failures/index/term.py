@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
+from queues.backend import Backend, Failures
 from queues.failures.desk import Desk
 from queues.failures.index.pace import LONGEST_S, Pace
-from queues.failures.index.parts import Reader
 from queues.failures.index.tracks import Track
 from queues.failures.store import Lost, Store, Written
 from queues.failures.types import Found
@@ -18,6 +19,14 @@ from queues.types import QueueRef
 OPEN_S = 1.0  # how often open groups are counted at most
 WANTED = 1_000  # jobs whose data a sample wants, at most: others are wanted again
 LEAST = 4  # rows that a part without any counts as: it writes a row of its own
+
+
+@runtime_checkable
+class Reader(Backend, Failures, Protocol):
+    """A backend that can read failed jobs, on a connection of its own."""
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
 
 
 @dataclass(frozen=True, slots=True)

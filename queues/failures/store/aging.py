@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from queues.failures.store.tally import KEPT_HOURS
 from queues.failures.types import Life
-from queues.failures.windows import DAY_MS, HOUR_MS
 from queues.models import Failure, FailureGroup, FailureHour, FailureSignature, FailureStrand
+from queues.quantities import DAY, HOUR
 
 BATCH = 1_000  # rows in one transaction
 WINDOWS_DAYS = 8  # for which hours are kept whatever the settings say: windows and what is usual come from them
@@ -39,14 +39,14 @@ def forget_old(days: int, now_ms: int, until: float) -> int:
     Failures whose job and letters are gone, hours, and groups without any failure left about which nobody said
     anything. Groups that stay keep their totals and samples.
     """
-    before = now_ms - days * DAY_MS
-    deleted = _failures(before, until) + _hours(min(before, now_ms - WINDOWS_DAYS * DAY_MS), until)
+    before = now_ms - days * DAY
+    deleted = _failures(before, until) + _hours(min(before, now_ms - WINDOWS_DAYS * DAY), until)
     return deleted + _groups(before, until)
 
 
 def forget_minutes(now_ms: int, until: float, first_hour: int | None = None) -> int | None:
     """Forget minutes that no window needs any more, of hours from `first_hour` on; up to which hour that is done."""
-    end = now_ms // HOUR_MS - KEPT_HOURS - 1
+    end = now_ms // HOUR - KEPT_HOURS - 1
     kept = FailureHour.objects.filter(hour__lt=end, minutes__isnull=False)
     if first_hour is not None:
         kept = kept.filter(hour__gte=first_hour)
@@ -80,7 +80,7 @@ def _failures(before: int, until: float) -> int:
 def _hours(before: int, until: float) -> int:
     deleted = 0
     while time.monotonic() < until:
-        old = FailureHour.objects.filter(hour__lt=before // HOUR_MS).order_by("hour")
+        old = FailureHour.objects.filter(hour__lt=before // HOUR).order_by("hour")
         found = list(old.values_list("pk", flat=True)[:BATCH])
         FailureHour.objects.filter(pk__in=found).delete()
         deleted += len(found)

@@ -11,10 +11,10 @@ from django.db.models import Min
 
 from queues.failures import windows
 from queues.failures.store.rows import parts, places
-from queues.failures.store.tally import MINUTES
 from queues.models import FailureHour, FailureStrand, IndexedQueue, Queue
+from queues.quantities import HOUR
 
-LONGEST_STEP_MS = 20 * windows.HOUR_MS  # beyond, minutes that would leave may be forgotten: all is counted anew
+LONGEST_STEP_MS = 20 * HOUR  # beyond, minutes that would leave may be forgotten: all is counted anew
 _STRAND, _HOUR, _QUEUE = FailureStrand._meta.db_table, FailureHour._meta.db_table, Queue._meta.db_table
 _NAMES = tuple(windows.WINDOWS)
 _OURS = (
@@ -69,12 +69,12 @@ def recount(source_pk: int, windows_ms: int) -> set[int]:
     """Count all windows anew from the hours; the strands that had others."""
     begins = [windows.since(name, windows_ms) for name in _NAMES]
     counted: dict[int, list[int]] = defaultdict(lambda: [0] * len(_NAMES))
-    for strand, *sums in _sums(source_pk, [-(-begin // windows.HOUR_MS) for begin in begins]):
+    for strand, *sums in _sums(source_pk, [-(-begin // HOUR) for begin in begins]):
         counted[strand] = [int(number or 0) for number in sums]
-    for row in _read(source_pk, {begin // windows.HOUR_MS for begin in begins if begin % windows.HOUR_MS}):
-        ends = (row.hour + 1) * windows.HOUR_MS
+    for row in _read(source_pk, {begin // HOUR for begin in begins if begin % HOUR}):
+        ends = (row.hour + 1) * HOUR
         for at, begin in enumerate(begins):
-            if begin // windows.HOUR_MS == row.hour and begin % windows.HOUR_MS:
+            if begin // HOUR == row.hour and begin % HOUR:
                 counted[row.strand][at] += windows.within(row.hour, row.count, row.minutes, begin, ends)
     rows = []
     ours = FailureStrand.objects.filter(queue__source_id=source_pk).values_list("pk", *_NAMES)
@@ -129,7 +129,7 @@ def _read(source_pk: int, hours: Iterable[int]) -> Iterable[_Hour]:
         with connection.cursor() as cursor:
             cursor.execute(_IN_HOURS.format(places(part)), [source_pk, *part])
             for strand, hour, count, minutes in cursor.fetchall():
-                yield _Hour(strand, hour, count, None if minutes is None else MINUTES.unpack(bytes(minutes)))
+                yield _Hour(strand, hour, count, None if minutes is None else windows.MINUTES.unpack(bytes(minutes)))
 
 
 def _sums(source_pk: int, firsts: Sequence[int]) -> Iterable[Sequence[int]]:

@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet
 
 from queues.failures import merging
 from queues.failures.splitting import digest_of
-from queues.failures.store import aging, hours, kinds, lives, rows, samples, signing
+from queues.failures.store import aging, kinds, lives, rows, samples, signing
 from queues.failures.store.making import Wanted
 from queues.failures.store.places import Place, Places
 from queues.failures.store.samples import Samples
@@ -22,7 +22,8 @@ from queues.failures.store.strands import Strands
 from queues.failures.store.tally import Tally, write
 from queues.failures.store.term import Term
 from queues.failures.types import VERSION, Found
-from queues.models import Failure, FailureGroup, FailureSample, FailureSignature, FailureStrand
+from queues.failures.windows import MINUTES
+from queues.models import Failure, FailureGroup, FailureHour, FailureSample, FailureSignature, FailureStrand
 
 NEXT = "next"  # in the parts of an old signature: the digest of its heir
 ROWS = 2_000  # failures that one transaction moves from strand to strand
@@ -190,13 +191,36 @@ def _follow(strand: FailureStrand, heir: FailureSignature) -> bool:
         Failure.objects.filter(pk__in=part).update(strand=there)
     if len(some) == ROWS:
         return False
-    hours.join(strand.pk, there.pk)
+    _join_hours(strand.pk, there.pk)
     changes = {name: F(name) + getattr(strand, name) for name in _COUNTS}
     ends = {"first_ms": min(strand.first_ms, there.first_ms), "last_ms": max(strand.last_ms, there.last_ms)}
     usual = None if there.usual is None or strand.usual is None else there.usual + strand.usual
     FailureStrand.objects.filter(pk=there.pk).update(**changes, **ends, usual=usual)
     strand.delete()
     return True
+
+
+def _join_hours(strand: int, into: int) -> None:
+    """Add the hours of a strand to those of another. Some 700 rows at most, for a month."""
+    there = {hour.hour: hour for hour in FailureHour.objects.filter(strand_id=into)}
+    changed = []
+    for hour in FailureHour.objects.filter(strand_id=strand):
+        ours = there.get(hour.hour)
+        if ours is not None:
+            ours.count += hour.count
+            ours.minutes = _sum_of(ours.minutes, hour.minutes)
+            changed.append(ours)
+    FailureHour.objects.bulk_update(changed, ["count", "minutes"], batch_size=200)
+    FailureHour.objects.filter(strand_id=strand).exclude(hour__in=list(there)).update(strand_id=into)
+    FailureHour.objects.filter(strand_id=strand).delete()
+
+
+def _sum_of(one: bytes | memoryview | None, other: bytes | memoryview | None) -> bytes | None:
+    """Of minutes that are not all known, none are."""
+    if one is None or other is None:
+        return None
+    pairs = zip(MINUTES.unpack(bytes(one)), MINUTES.unpack(bytes(other)), strict=True)
+    return MINUTES.pack(*(min(2**32 - 1, first + second) for first, second in pairs))
 
 
 def _inherit(old: FailureSignature, heir: FailureSignature) -> None:

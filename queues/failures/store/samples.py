@@ -9,9 +9,9 @@ from queues.failures.store import rows, signing
 from queues.failures.store.ids import kept
 from queues.failures.store.places import Place
 from queues.failures.types import Found
-from queues.failures.windows import HOUR_MS
 from queues.models import Failure, FailureSample, FailureStrand
 from queues.payload import plain_text, show
+from queues.quantities import HOUR
 from queues.types import Body
 
 MOST = 5  # of one signature
@@ -62,8 +62,8 @@ class Samples:
     def _wants(self, signature: int, at_ms: int) -> bool:
         times = self._times.get(signature, [])
         if len(times) >= MOST:
-            return at_ms >= times[-1] + HOUR_MS
-        return all(abs(at_ms - time) >= HOUR_MS for time in times)
+            return at_ms >= times[-1] + HOUR
+        return all(abs(at_ms - time) >= HOUR for time in times)
 
     def _learn(self, strands: Iterable[int]) -> None:
         """Read which samples there are of signatures that were not asked about before."""

@@ -16,7 +16,7 @@ from queues.failures.store.strands import Strands
 from queues.failures.store.tally import Tally, groups_of, write
 from queues.failures.store.term import Term
 from queues.failures.store.types import Written, together
-from queues.failures.types import Found, FoundLetter, Life
+from queues.failures.types import UNSOLVED, Found, FoundLetter
 from queues.models import FailureGroup, IndexedQueue, Indexing, Letter
 from queues.quantities import now_ms
 from queues.types import QueueRef
@@ -164,8 +164,7 @@ class Store:
 
     def opened(self) -> int:
         """How many groups of this source are open or regressed."""
-        unsolved = (Life.OPEN.value, Life.REGRESSED.value)
-        return FailureGroup.objects.filter(source__name=self.source, life__in=unsolved, merged_into=None).count()
+        return FailureGroup.objects.filter(source__name=self.source, life__in=UNSOLVED, merged_into=None).count()
 
     def _add(self, place: Place, found: Sequence[Found]) -> Written:
         tally, plans = Tally(), []

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from struct import Struct
 
 from django.db import connection
 
 from queues.failures import windows
 from queues.failures.store.rows import parts, places
+from queues.failures.windows import MINUTES
 from queues.models import FailureGroup, FailureHour, FailureStrand
+from queues.quantities import HOUR, MINUTE
 
-MINUTES = Struct("<60I")
 KEPT_HOURS = 48  # for which minutes are kept
 _LARGEST = 2**32 - 1
 _STRAND, _HOUR = FailureStrand._meta.db_table, FailureHour._meta.db_table
@@ -111,10 +111,10 @@ def _hours(tally: Tally, windows_ms: int) -> None:
     change: dict[tuple[int, int], Counter[int]] = {}
     for sign, side in ((1, tally.came), (-1, tally.went)):
         for strand, times in side.items():
-            for minute, count in Counter(at // windows.MINUTE_MS for at in times).items():
+            for minute, count in Counter(at // MINUTE for at in times).items():
                 change.setdefault((strand, minute // 60), Counter())[minute % 60] += sign * count
     there = _there(list(change))
-    young = windows_ms // windows.HOUR_MS - KEPT_HOURS
+    young = windows_ms // HOUR - KEPT_HOURS
     rows = []
     for (strand, hour), minutes in change.items():
         count, known = there.get((strand, hour), (0, None if hour < young else bytes(MINUTES.size)))

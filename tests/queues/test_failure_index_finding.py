@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from bench.failures.corpus import load
-from queues.failures.index.alike import _IDS, KEPT, Alike, without_ids
+from queues.failures.index.finding import _IDS, KEPT, Alike, without_ids
 from queues.failures.signature import of
 from queues.failures.types import Thrown
 
