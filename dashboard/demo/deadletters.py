@@ -40,9 +40,16 @@ def final(job: Any, error: Exception) -> bool:
 
 
 def letter(job: Any, error: Exception) -> Payload:
+    origin = {"queue": job.queue.name, "jobId": job.id, "jobName": job.name, "attempts": job.attemptsMade}
+    stack = job.stacktrace[-1] if job.stacktrace else ""
+    return letter_of(job.data, str(error), stack, datetime.now(UTC), origin)
+
+
+def letter_of(payload: Payload, reason: str, stack: str, at: datetime, origin: Payload) -> Payload:
+    """What a letter of the shop holds."""
     return {
-        "payload": job.data,
-        "error": {"message": str(error), "stack": job.stacktrace[-1] if job.stacktrace else ""},
-        "failedAt": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "origin": {"queue": job.queue.name, "jobId": job.id, "jobName": job.name, "attempts": job.attemptsMade},
+        "payload": payload,
+        "error": {"message": reason, "stack": stack},
+        "failedAt": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "origin": origin,
     }

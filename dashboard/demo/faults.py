@@ -17,21 +17,6 @@ class DatabaseError(Exception):
     """The shop's PostgreSQL refused a statement."""
 
 
-@dataclass
-class Weather:
-    """Calm for minutes, then a storm in which services fail often, so that failures come in bursts.
-
-    The first storm is at the start: retries and backoff are then in sight at once.
-    """
-
-    started: float = field(default_factory=time.monotonic)
-    period: float = 300.0
-    storm: float = 20.0
-
-    def stormy(self) -> bool:
-        return (time.monotonic() - self.started) % self.period < self.storm
-
-
 Fault: TypeAlias = Callable[[Random], Exception]
 
 MAIL_FAULTS: tuple[Fault, ...] = (
@@ -59,7 +44,34 @@ CARRIER_FAULTS: tuple[Fault, ...] = (
 )
 
 
-def strike(rng: Random, weather: Weather, faults: tuple[Fault, ...], *, calm: float, storm: float) -> None:
-    """Raise one of `faults` with the chance that belongs to the weather."""
-    if rng.random() < (storm if weather.stormy() else calm):
-        raise rng.choice(faults)(rng)
+TROUBLE = (12, 1, 1)  # while the gateway hardly answers: how often each of its faults, in their order
+HARDLY = 0.42  # of the calls to it fail then, so that one of fourteen payments fails three times in a row
+
+
+@dataclass
+class Weather:
+    """Calm for minutes, then a storm in which services fail often, so that failures come in bursts.
+
+    The first storm is at the start: retries and backoff are then in sight at once. Until `trouble_until` (seconds since
+    1970) the payment gateway hardly answers.
+    """
+
+    started: float = field(default_factory=time.monotonic)
+    period: float = 300.0
+    storm: float = 20.0
+    trouble_until: float = 0.0
+
+    def stormy(self) -> bool:
+        return (time.monotonic() - self.started) % self.period < self.storm
+
+    def fault(self, rng: Random, faults: tuple[Fault, ...], *, calm: float, storm: float) -> Exception | None:
+        """What a call to a service comes to: one of its `faults`, with the chance that belongs to the weather."""
+        if faults is GATEWAY_FAULTS and time.time() < self.trouble_until:
+            return rng.choices(faults, TROUBLE)[0](rng) if rng.random() < HARDLY else None
+        if rng.random() < (storm if self.stormy() else calm):
+            return rng.choice(faults)(rng)
+        return None
+
+    def odd(self, rng: Random, chance: float) -> bool:
+        """Whether something of a job is wrong that its payload does not tell."""
+        return rng.random() < chance

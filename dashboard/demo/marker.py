@@ -34,5 +34,10 @@ async def first_time(client: Any, step: str) -> bool:
     return bool(await client.hsetnx(KEY, f"seed:{step}", _now()))
 
 
+async def time_of(client: Any, step: str) -> float:
+    """When this step was done first, in seconds since 1970; 0.0 when it never was."""
+    return int(await client.hget(KEY, f"seed:{step}") or 0) / 1000
+
+
 def _now() -> int:
     return round(time.time() * 1000)

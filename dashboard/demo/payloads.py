@@ -98,10 +98,12 @@ def payment(rng: Random, flaw: str = "") -> Payload:
     return made
 
 
-def mail(rng: Random, template: str = "") -> Payload:
+def mail(rng: Random, template: str = "", *, known: bool = True) -> Payload:
+    """A mail to a customer, of whom an address is `known`."""
+    who = customer(rng)
     return {
         "template": template or rng.choice(MAILS),
-        "to": (who := customer(rng))["email"],
+        "to": who["email"] if known else "cliente-sem-email",
         "locale": "pt-BR",
         "variables": {"name": who["name"], "order": next(_orders)},
         "correlationId": f"req_{rng.getrandbits(64):016x}",
@@ -112,20 +114,20 @@ def password_reset(rng: Random) -> Payload:
     return {**mail(rng, "password-reset"), "token": f"{rng.getrandbits(160):040x}"}
 
 
-def catalogue_file(rng: Random, rows: int) -> Payload:
+def catalogue_file(rng: Random, rows: int, *, bad: bool = False) -> Payload:
     supplier = rng.choice(("ceramica-do-vale", "rendeiras-unidas", "torrefacao-serra"))
     return {
         "file": f"s3://loja-example-imports/{supplier}/{time.strftime('%Y-%m-%d')}-{rng.randint(1, 99):02d}.csv",
         "supplier": supplier,
         "rows": rows,
-        "badRow": rng.randint(rows // 3, rows) if rng.random() < 0.2 else None,
+        "badRow": rng.randint(rows // 3, rows) if bad or rng.random() < 0.004 else None,
         "ftp": {"host": "ftp.fornecedor.example", "user": supplier, "password": f"{rng.getrandbits(64):016x}"},
     }
 
 
-def picture(rng: Random) -> Payload:
+def picture(rng: Random, *, heic: bool = False) -> Payload:
     sku = rng.choice(PRODUCTS)[0]
-    ending = "heic" if rng.random() < 0.04 else "jpg"
+    ending = "heic" if heic or rng.random() < 0.0003 else "jpg"
     return {
         "source": f"s3://loja-example-media/{sku}/{rng.getrandbits(40):010x}.{ending}",
         "widths": [320, 640, 1280, 1920],

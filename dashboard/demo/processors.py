@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from bullmq import Job, UnrecoverableError
 
 from dashboard.demo import faults
-from dashboard.demo.faults import DatabaseError, Weather, strike
+from dashboard.demo.faults import DatabaseError, Weather
 from dashboard.demo.payloads import Payload
 
 
@@ -47,7 +47,8 @@ async def send_mail(floor: Floor, job: Any, _token: str) -> Payload:
     _render(job.data)
     await job.updateProgress(60)
     await floor.take(0.1, 0.9)
-    strike(floor.rng, floor.weather, faults.MAIL_FAULTS, calm=0.05, storm=0.4)
+    if fault := floor.weather.fault(floor.rng, faults.MAIL_FAULTS, calm=0.05, storm=0.4):
+        raise fault
     await job.updateProgress(100)
     return {"messageId": f"<{floor.rng.getrandbits(64):016x}@correio.example>", "accepted": [job.data.get("to")]}
 
@@ -63,7 +64,8 @@ async def take_payment(floor: Floor, job: Any, _token: str) -> Payload:
     await floor.log(job, f"charging order {order_id}")
     _validate_payment(job.data)
     await floor.take(0.1, 0.8)
-    strike(floor.rng, floor.weather, faults.GATEWAY_FAULTS, calm=0.03, storm=0.25)
+    if fault := floor.weather.fault(floor.rng, faults.GATEWAY_FAULTS, calm=0.03, storm=0.25):
+        raise fault
     _store_payment(floor, order_id)
     await floor.log(job, "captured")
     return {"nsu": floor.rng.randint(10**11, 10**12), "capturedCents": job.data["amount"]["cents"]}
@@ -91,8 +93,9 @@ def _store_payment(floor: Floor, order_id: int) -> None:
 
 async def issue_invoice(floor: Floor, job: Any, _token: str) -> Payload:
     await floor.take(0.3, 1.5)
-    strike(floor.rng, floor.weather, faults.TAX_FAULTS, calm=0.04, storm=0.3)
-    if floor.rng.random() < 0.02:
+    if fault := floor.weather.fault(floor.rng, faults.TAX_FAULTS, calm=0.04, storm=0.3):
+        raise fault
+    if floor.weather.odd(floor.rng, 0.0004):
         raise UnrecoverableError("SchemaError: /items/0/ncm must match pattern ^[0-9]{8}$")
     # 44 digits, as a Brazilian invoice key has: no double holds it.
     return {"series": 1, "key": int("35" + "".join(floor.rng.choices("0123456789", k=42)))}
@@ -107,7 +110,8 @@ async def fulfil_order(floor: Floor, job: Any, _token: str) -> Payload:
 async def run_report(floor: Floor, job: Any, _token: str) -> Payload:
     await job.updateProgress({"stage": "query", "percent": 10})
     await floor.take(0.5, 2.5)
-    strike(floor.rng, floor.weather, faults.DATABASE_FAULTS, calm=0.04, storm=0.2)
+    if fault := floor.weather.fault(floor.rng, faults.DATABASE_FAULTS, calm=0.004, storm=0.2):
+        raise fault
     await job.updateProgress({"stage": "render", "percent": 80})
     return {"rows": floor.rng.randint(100, 90_000), "url": f"s3://loja-example-reports/{job.name}.xlsx"}
 
@@ -147,14 +151,16 @@ async def make_thumbnail(floor: Floor, _job: Any, _token: str) -> Payload:
 
 async def remind_of_cart(floor: Floor, _job: Any, _token: str) -> Payload:
     await floor.take(0.3, 1.0)
-    strike(floor.rng, floor.weather, faults.MAIL_FAULTS, calm=0.02, storm=0.2)
+    if fault := floor.weather.fault(floor.rng, faults.MAIL_FAULTS, calm=0.02, storm=0.2):
+        raise fault
     return {"sent": True}
 
 
 async def print_label(floor: Floor, job: Any, _token: str) -> Payload:
     await job.updateProgress(10)
     await floor.take(1.5, 6.0)
-    strike(floor.rng, floor.weather, faults.CARRIER_FAULTS, calm=0.03, storm=0.1)
+    if fault := floor.weather.fault(floor.rng, faults.CARRIER_FAULTS, calm=0.03, storm=0.1):
+        raise fault
     return {"label": f"BR{floor.rng.randint(10**8, 10**9)}EX", "pages": 1}
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any, TypeAlias
 
-from dashboard.demo import marker, payloads, streams
+from dashboard.demo import marker, past, payloads, streams
 from dashboard.demo.catalog import QUEUES
 from dashboard.demo.shop import Shop
 
@@ -70,8 +70,8 @@ async def limits(shop: Shop, rng: Random) -> None:
 async def mails(shop: Shop, rng: Random) -> None:
     await _repeat(60, streams.mail, shop, rng)
     # No address at all: fails at once and stays in the failed set.
-    broken = {**payloads.mail(rng, "order-shipped"), "to": "cliente-sem-email"}
-    await shop.queues["email-notifications"].addBulk([{"name": "order-shipped", "data": broken}] * 3)
+    broken = payloads.mail(rng, "order-shipped", known=False)
+    await shop.queues["email-notifications"].add("order-shipped", broken)
 
 
 async def orders(shop: Shop, rng: Random) -> None:
@@ -79,7 +79,7 @@ async def orders(shop: Shop, rng: Random) -> None:
 
 
 async def payments(shop: Shop, rng: Random) -> None:
-    flaws = [""] * 40 + list(streams.FLAWS) * 4
+    flaws = [""] * 40 + sorted({*streams.FLAWS})
     rng.shuffle(flaws)
     jobs = [{"name": "capture-payment", "data": payloads.payment(rng, flaw)} for flaw in flaws]
     await shop.queues["payments"].addBulk(jobs)
@@ -127,7 +127,19 @@ async def stuck_months(shop: Shop, rng: Random) -> None:
         )
 
 
+async def openings(shop: Shop, _rng: Random) -> None:
+    """Every queue exists at once, as after its first job: whoever looks for queues then finds them all."""
+    for name in QUEUES:
+        await shop.client.hsetnx(f"bull:{name}:meta", "opts.maxLenEvents", 10_000)
+
+
+async def past_week(shop: Shop, rng: Random) -> None:
+    await past.plant(shop, rng)
+
+
 SEEDS: tuple[Seed, ...] = (
+    openings,
+    past_week,
     limits,
     paused_newsletter,
     stuck_months,

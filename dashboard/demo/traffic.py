@@ -14,7 +14,7 @@ from functools import partial
 from random import Random
 from typing import Any, NoReturn
 
-from dashboard.demo import crashy, marker, seeds
+from dashboard.demo import crashy, marker, past, seeds
 from dashboard.demo.catalog import QUEUES, SHIPPING
 from dashboard.demo.deadletters import DeadLetters
 from dashboard.demo.processors import WORK, Floor
@@ -40,8 +40,11 @@ async def run_shop(plan: Plan, say: Say) -> None:
 
     async def life(shop: Shop, rng: Random) -> None:
         await shop.persist(lambda: marker.claim(shop.client, asked=plan.asked))
-        _start_workers(shop, Floor(rng, shop.queues), plan.rate)
+        floor = Floor(rng, shop.queues)
+        _start_workers(shop, floor, plan.rate)
         await seeds.plant(shop, rng)
+        began = await shop.persist(lambda: marker.time_of(shop.client, seeds.past_week.__name__))
+        floor.weather.trouble_until = began + past.TROUBLE_S
         say(f"{len(QUEUES)} queues have their history; jobs flow at rate {plan.rate:g}.")
         async with asyncio.TaskGroup() as group:
             for stream in STREAMS if plan.rate else ():

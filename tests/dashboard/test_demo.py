@@ -21,9 +21,19 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from redis import Redis
 
+from dashboard.demo import past
 from dashboard.demo.catalog import QUEUES
 from dashboard.demo.shop import Shop
 from dashboard.demo.streams import Room, reconciliation
+from dashboard.management.commands import demo as demo_command
+from queues import registry
+from queues.failures import find, letters
+from queues.failures.types import Kind
+from queues.models import Deploy
+from queues.quantities import now_ms
+from queues.registry import SourceConfig
+from tests.queues.following import know
+from tests.queues.indexing import indexer, settle
 from tests.valkey import Server, StartRedis, eventually, valkey_binary
 
 T = TypeVar("T")
@@ -140,6 +150,78 @@ def test_payments_fail_for_good_in_the_ways_that_payments_do(demo: Demo) -> None
     assert demo.ids("payments", "completed")
 
 
+def test_what_failed_in_the_week_before_lies_there_as_the_library_leaves_it_and_fails_on_in_the_same_words(
+    demo: Demo,
+) -> None:
+    oldest = demo.jobs("payments", "failed")[0]
+    assert time.time() * 1000 - int(oldest["finishedOn"]) > 6 * 86_400_000
+    began = int(demo.redis.hget("mirante:demo", "seed:past_week") or 0)
+    for before, now in demo.until(lambda: _pairs(demo, began)):
+        assert before.keys() == now.keys()
+        assert json.loads(before["opts"]) == json.loads(now["opts"])
+        assert before["atm"] == before["ats"] == now["atm"]
+        own = [json.loads(job["stacktrace"])[-1].partition("processors.py")[2] for job in (before, now)]
+        assert own[0] == own[1] != ""
+
+
+def test_the_gateway_stopped_answering_forty_minutes_before_the_demo_and_goes_on(demo: Demo) -> None:
+    began = int(demo.redis.hget("mirante:demo", "seed:past_week") or 0)
+    timeouts = [int(job["finishedOn"]) for job in demo.jobs("payments", "failed") if "ETIMEDOUT" in job["failedReason"]]
+    wave = sum(began - 40 * 60_000 <= at < began for at in timeouts)
+    before = sum(began - 8 * 3_600_000 <= at < began - 40 * 60_000 for at in timeouts)
+    assert wave >= 110 > before
+
+    def goes_on() -> bool:
+        newest = demo.jobs("payments", "failed")[-100:]
+        return any("ETIMEDOUT" in job["failedReason"] and int(job["finishedOn"]) > began + 60_000 for job in newest)
+
+    demo.until(goes_on)
+
+
+def test_two_letters_are_older_than_a_day_and_tell_of_jobs_that_are_there(demo: Demo) -> None:
+    posted = [json.loads(job["data"]) for job in demo.jobs("payments-failed", "wait")]
+    old = [each for each in posted if each["failedAt"] < time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86_400))]
+
+    assert len(old) == 2
+    for letter in posted:
+        origin = demo.redis.hgetall(f"bull:payments:{letter['origin']['jobId']}")
+        assert letter["payload"] == json.loads(origin["data"])
+        assert letter["error"]["message"] == origin["failedReason"]
+
+
+@pytest.mark.django_db
+def test_the_list_of_failures_tells_what_is_broken_since_when_and_what_a_retry_helps(demo: Demo, settings: Any) -> None:
+    settings.MIRANTE_SOURCES = (SourceConfig("main", demo.url),)
+    registry.forget()
+    letters.forget()
+    know(*(name.encode() for name in QUEUES))
+    one = indexer()
+    settle(one)
+    two = indexer(epoch=2)  # whoever begins counts all windows anew, as each minute does
+    settle(two)
+    found = find.groups(find.Filters(sources=("main",)))
+    worst = found.rows[0]
+    assert "ETIMEDOUT gateway.pagarbem.example" in worst.title
+    assert (worst.kind, worst.growth.fast) == (Kind.TRANSIENT, True)
+    assert worst.first_ms < worst.last_ms - 5 * 86_400_000
+    assert 8 < (worst.growth.times or 0) < 200
+    steady = [row for row in found.rows if row.kind == Kind.PERMANENT]
+    assert len(steady) >= 6
+    assert all(row.counts.h1 < worst.counts.h1 / 5 for row in steady)
+    assert len(found.rows) < 25, "live failures join the groups of those from before"
+    two.close()
+    one.close()
+    registry.forget()
+
+
+@pytest.mark.django_db
+def test_a_deploy_is_told_once_from_before_the_trouble_began() -> None:
+    for _again in (1, 2):
+        demo_command._tell_deploy()
+    row = Deploy.objects.get()
+    assert now_ms() - row.at_ms > past.WAVE_MS
+
+
 def test_a_failed_payment_leaves_a_letter_with_its_payload_error_time_and_origin(demo: Demo) -> None:
     demo.until(lambda: len(demo.ids("payments-failed", "wait")) >= 3)
     letter = json.loads(demo.jobs("payments-failed", "wait")[-1]["data"])
@@ -224,7 +306,7 @@ def test_completed_jobs_are_kept_within_bounds_except_where_the_shop_forgot(demo
     bounded = [spec for spec in QUEUES.values() if spec.concurrency and spec.name != "reports"]
 
     assert all(spec.options["removeOnComplete"]["count"] <= 500 for spec in bounded)
-    assert all(spec.options["removeOnFail"]["count"] <= 200 for spec in bounded)
+    assert all(spec.options["removeOnFail"]["count"] <= 5_000 for spec in bounded)
     assert "removeOnComplete" not in QUEUES["reports"].options
     demo.until(lambda: demo.jobs("email-notifications", "completed"))
     job = demo.jobs("email-notifications", "completed")[0]
@@ -351,6 +433,17 @@ def _alive(pid: int) -> bool:
 
 def _in_backoff(demo: Demo) -> list[dict[str, str]]:
     return [job for job in demo.jobs("email-notifications", "delayed") if job.get("failedReason")]
+
+
+def _pairs(demo: Demo, began: int) -> list[tuple[dict[str, str], dict[str, str]]]:
+    """Payments that failed in the same words before the demo and in it; none until there are those of two kinds."""
+    before: dict[str, dict[str, str]] = {}
+    now: dict[str, dict[str, str]] = {}
+    for job in demo.jobs("payments", "failed"):
+        if "gateway" not in job["failedReason"]:
+            (before if int(job["finishedOn"]) < began else now)[job["failedReason"]] = job
+    found = [(before[reason], now[reason]) for reason in before.keys() & now.keys()]
+    return found if len(found) >= 2 else []
 
 
 def _history(demo: Demo) -> dict[str, int]:

@@ -10,7 +10,7 @@ from queues.quantities import DAY, HOUR, MINUTE, now_ms
 
 STEP = 5 * MINUTE
 CALM = 6  # steps below the mark, one after the other, that part two waves
-PART = 10  # the mark: a tenth of the busiest step of the last hour
+PART = 5  # the mark: a fifth of the busiest step of the last hour
 REACH = 48 * HOUR  # as far as minutes are kept
 
 
@@ -26,7 +26,7 @@ class Wave:
 def wave(about: Whole, *, now: int | None = None) -> Wave | None:
     """The burst that goes on; None where nothing failed within the last hour.
 
-    Looks back from now in steps of 5 minutes for the first half hour in which each had less than a tenth of the
+    Looks back from now in steps of 5 minutes for the first half hour in which each had less than a fifth of the
     busiest step of the last hour: the wave began right behind it. What began more than two days ago is told by hours.
     """
     now = now_ms() if now is None else now
