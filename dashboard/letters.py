@@ -20,6 +20,7 @@ from queues.failures import letters
 from queues.failures.letters.book import all_said
 from queues.failures.letters.mapping import COMMON, made
 from queues.models import Letter
+from queues.names import show_controls
 from queues.registry import configured
 from queues.types import Capability, JobRef, QueueRef
 
@@ -27,7 +28,7 @@ LOOKED = 20  # letters that the page of a queue reads
 PART_WORDS: Mapping[str, Promise] = {
     "payload": _("Payload"),
     "error": _("Message of the error"),
-    "class": _("Class of the error"),
+    "class": _("Name of the error"),
     "code": _("Code of the error"),
     "stack": _("Stack"),
     "failed_at": _("When it failed"),
@@ -195,5 +196,10 @@ def _read(job: JobRef, mapped: letters.Mapped) -> Read:
         "stack": mapped.thrown.stack.partition("\n")[0],
         "attempts": str(mapped.attempts),
     }
-    parts = {part: "" if part in mapped.unmapped else shown(value, 160) for part, value in found.items()}
+    parts = {part: "" if part in mapped.unmapped else _legible(value) for part, value in found.items()}
     return Read(job, parts, mapped.failed_ms, [PART_WORDS[part] for part in mapped.unmapped])
+
+
+def _legible(value: str | None) -> str:
+    """A text out of JSON, which may hold what no page can be sent with."""
+    return shown(show_controls((value or "")[:1_000]), 160)
