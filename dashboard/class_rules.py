@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
+from dashboard.failures.words import KIND_WORDS
 from dashboard.forms import InkField
 from queues import readings
 from queues.errors import BadInput
@@ -25,11 +25,6 @@ from queues.models import ClassRule
 from queues.registry import configured
 from queues.types import QueueRef
 
-KIND_WORDS: Mapping[Kind, Promise] = {
-    Kind.TRANSIENT: pgettext_lazy("class of failures", "transient"),
-    Kind.PERMANENT: pgettext_lazy("class of failures", "permanent"),
-    Kind.UNKNOWN: pgettext_lazy("class of failures", "unknown"),
-}
 _KINDS = (
     (Kind.TRANSIENT, _("transient: a retry can help")),
     (Kind.PERMANENT, _("permanent: a retry fails the same way")),
@@ -43,7 +38,7 @@ class RuleForm(forms.Form):
 
     bound_field_class = InkField
     thrown = forms.CharField(
-        label=_("Class of the error"),
+        label=_("Name of the error"),
         required=False,
         max_length=200,
         help_text=_("as a whole, like PaymentError; * stands for any text"),

@@ -103,7 +103,7 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "duration_ms": _("In"),
     "keep": _("Events to keep"),
     "format": _("Format"),
-    "error_class": _("Class of the error"),
+    "error_class": _("Name of the error"),
     "error_code": _("Code of the error"),
     "message": _("Message"),
     "job_name": _("Job name"),

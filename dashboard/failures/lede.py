@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
 def lede(found: Listing, scope: Scope) -> str:
     """One to three sentences: what failed in the last hour, and whether a retry can help. "" where nothing is known."""
-    if found.known.windows_ms is None:
+    if found.known.windows_ms is None or (scope is Scope.SOME and not found.matching):
         return ""
     return " ".join(filter(None, (_hour(found, scope), _retry(found), _back(found))))
 

@@ -133,8 +133,11 @@ def test_all_moments_below_the_chart_are_written_alike(
 
 
 def test_a_title_cannot_turn_the_direction_of_what_is_read(operator: Client) -> None:
+    make_group(title="another")
     page = _page(operator, make_group(title="ab\u202ecd\x1b[31m"))
     assert "ab\\u202ecd\\x1b[31m" in next(node for node in page.nodes if node.tag == "h1").text
+    asked = operator.post("/failures/merge/", {"group": list(FailureGroup.objects.values_list("slug", flat=True))})
+    assert "\u202e" not in asked.content.decode()
 
 
 def test_who_owns_it_its_runbook_and_its_notes_are_said_at_the_head(operator: Client, group: FailureGroup) -> None:
@@ -143,6 +146,12 @@ def test_who_owns_it_its_runbook_and_its_notes_are_said_at_the_head(operator: Cl
     head = _page(operator, group).all("class", "group-head")[0]
     assert "Owner payments team · 1 note" in " ".join(head.text.split())
     assert "Runbook" in head.text
+
+
+def test_until_when_it_is_ignored_is_a_sentence(operator: Client, group: FailureGroup) -> None:
+    FailureGroup.objects.update(life=Life.IGNORED, life_by="ana", ignore_total=500, ignore_rate=9)
+    said = "Ignored by ana · until 500 have failed in all · until 9 fail within an hour"
+    assert said in " ".join(_page(operator, group).text.split())
 
 
 def test_a_group_is_resolved_reopened_and_ignored_with_entries(operator: Client, group: FailureGroup) -> None:
