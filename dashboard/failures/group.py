@@ -26,7 +26,7 @@ from queues.failures.classes import words as rule_words
 from queues.failures.find import known
 from queues.failures.find.rows import growth
 from queues.failures.signature import explain, words
-from queues.failures.types import Applied, Life, SplitBy, Thrown
+from queues.failures.types import Applied, Kind, Life, SplitBy, Thrown
 from queues.failures.windows import since as begin_of
 from queues.models import AuditEntry, Deploy, FailureGroup, FailureNote, FailureSample, FailureSignature
 from queues.quantities import now_ms
@@ -112,7 +112,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
         "group": group,
         "index": index(figures.key, standing_of(known([about.source]))),
         "query": query,
-        "kind": KIND_WORDS[about.kind],
+        "kind": KIND_WORDS[about.kind] if about.kind is not Kind.UNKNOWN else gettext("of unknown class"),
         "kinds": [(KIND_WORDS[kind], rule) for kind, rule in about.kinds],
         "advice": _advice(about),
         "rule_words": rule_words(about.kinds[0][1]) if about.kinds else "",

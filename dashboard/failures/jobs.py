@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import pgettext_lazy
 
-from dashboard.failures.query import moment_ms
+from dashboard.failures.query import moment_ms, typed
 from queues.failures.occurrences import Where, Which
 
 TEXT = 500  # characters of a name or worker
@@ -86,8 +86,5 @@ class JobsOfGroupQuery:
 
 
 def _text(params: QueryDict, name: str, most: int) -> str | None:
-    """A filter, None where it is not asked for. PostgreSQL takes neither a NUL nor half a surrogate in a text."""
-    if name not in params:
-        return None
-    text = params.get(name, "").replace("\x00", "\ufffd")[:most]
-    return text.encode("utf-8", errors="replace").decode()
+    """A filter, None where it is not asked for."""
+    return typed(params, name, most) if name in params else None

@@ -16,8 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.charts import spark
 from dashboard.failures import keys
-from dashboard.failures.query import KINDS
-from dashboard.failures.words import LIFE_WORDS
+from dashboard.failures.words import KIND_WORDS, LIFE_WORDS
 from dashboard.live.parts import part
 from dashboard.templatetags.mirante import icon, moment
 from queues.failures.classes.advice import advice
@@ -194,7 +193,7 @@ def life(row: Row, key: str) -> SafeString:
 
 def kind(row: Row, key: str) -> SafeString:
     """Its class, or that of most of its failures."""
-    word = str(KINDS[row.kind][1])
+    word = str(KIND_WORDS[row.kind])
     told = gettext("mostly %(kind)s") % {"kind": word} if row.mixed else word
     return part(f"{key}-kind", told, {Kind.PERMANENT: "b", Kind.UNKNOWN: "mute"}.get(row.kind, ""))
 

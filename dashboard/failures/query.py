@@ -10,26 +10,25 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.failures.words import KIND_WORDS, LIFE_WORDS
 from dashboard.trail import slug_of
 from dashboard.words import cut
 from queues.errors import BadInput
 from queues.failures.find import Filters, Sorting
-from queues.failures.types import Kind, Life
+from queues.failures.types import UNSOLVED, Kind, Life
 from queues.names import show_controls
 from queues.quantities import DAY, HOUR, now_ms
 
 # How a choice of lives is called in the query string, and what it is for eyes.
 STATES: Mapping[str, tuple[Sequence[Life], Promise]] = {
-    "": ((Life.OPEN, Life.REGRESSED), pgettext_lazy("failures", "open and regressed")),
-    "ignored": ((Life.IGNORED,), pgettext_lazy("failures", "ignored")),
-    "resolved": ((Life.RESOLVED,), pgettext_lazy("failures", "resolved")),
+    "": (UNSOLVED, pgettext_lazy("failures", "open and regressed")),
+    "ignored": ((Life.IGNORED,), LIFE_WORDS[Life.IGNORED]),
+    "resolved": ((Life.RESOLVED,), LIFE_WORDS[Life.RESOLVED]),
     "all": (tuple(Life), pgettext_lazy("failures", "all")),
 }
 KINDS: Mapping[str, tuple[Kind | None, Promise]] = {
     "": (None, pgettext_lazy("failures", "any")),
-    "transient": (Kind.TRANSIENT, pgettext_lazy("failures", "transient")),
-    "permanent": (Kind.PERMANENT, pgettext_lazy("failures", "permanent")),
-    "unknown": (Kind.UNKNOWN, pgettext_lazy("failures", "unknown")),
+    **{kind.value: (kind, words) for kind, words in KIND_WORDS.items()},
 }
 SEEN: Mapping[str, tuple[int, Promise]] = {
     "1h": (HOUR, _("in the last hour")),
@@ -47,9 +46,9 @@ class FailuresQuery:
         self.state = _one_of(params.get("state", ""), STATES)
         self.kind = _one_of(params.get("class", ""), KINDS)
         self.source = params.get("source", "") if params.get("source") in sources else ""
-        self.queue = _text(params, "queue", 2_000)
-        self.name = _text(params, "name", 2_000)
-        self.text = _text(params, "text", 300)
+        self.queue = typed(params, "queue", 2_000).strip()
+        self.name = typed(params, "name", 2_000).strip()
+        self.text = typed(params, "text", 300).strip()
         self.seen = _one_of(params.get("seen", ""), SEEN)
         self.since, self.until = params.get("since", ""), params.get("until", "")
         self.sorting = Sorting.parse(params.get("sort", ""))
@@ -129,7 +128,7 @@ def _one_of(asked: str, allowed: Mapping[str, object]) -> str:
     return asked if asked in allowed else ""
 
 
-def _text(params: QueryDict, name: str, most: int) -> str:
-    """PostgreSQL takes neither a NUL nor half a surrogate in a text, not even to look for it."""
-    text = params.get(name, "").replace("\x00", "\ufffd").strip()[:most]
+def typed(params: QueryDict, name: str, most: int) -> str:
+    """A text of a query string. PostgreSQL takes neither a NUL nor half a surrogate in one, not even to look for it."""
+    text = params.get(name, "").replace("\x00", "\ufffd")[:most]
     return text.encode("utf-8", errors="replace").decode()

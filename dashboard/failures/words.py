@@ -21,7 +21,7 @@ LIFE_TONES: Mapping[Life, str] = {Life.OPEN: "", Life.REGRESSED: "warn", Life.IG
 KIND_WORDS: Mapping[Kind, Promise] = {
     Kind.TRANSIENT: pgettext_lazy("failures", "transient"),
     Kind.PERMANENT: pgettext_lazy("failures", "permanent"),
-    Kind.UNKNOWN: pgettext_lazy("failures", "of unknown class"),
+    Kind.UNKNOWN: pgettext_lazy("failures", "unknown"),
 }
 SPAN_WORDS: Mapping[Span, Promise] = {
     Span.HOUR: _("1 h"),

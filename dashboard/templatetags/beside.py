@@ -5,8 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils.translation import gettext as _
 
-from dashboard.failures.query import KINDS
-from dashboard.failures.words import LIFE_WORDS
+from dashboard.failures.words import KIND_WORDS, LIFE_WORDS
 from dashboard.letters import PART_WORDS
 from queues.failures.classes import advice, words
 from queues.failures.of_jobs import Told
@@ -21,7 +20,7 @@ register = template.Library()
 @register.filter
 def class_word(kind: Kind) -> str:
     """“transient”, “permanent” or “unknown”."""
-    return str(KINDS[kind][1])
+    return str(KIND_WORDS[kind])
 
 
 @register.filter

@@ -13,7 +13,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Right, record, requires_right
-from dashboard.class_rules import KIND_WORDS, RuleForm, Tried, lines, ref_of, tried
+from dashboard.class_rules import RuleForm, Tried, lines, ref_of, tried
+from dashboard.failures.words import KIND_WORDS
 from dashboard.http import asks_for, page
 from queues.errors import BadInput
 from queues.failures import classes
