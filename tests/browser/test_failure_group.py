@@ -103,6 +103,17 @@ def test_hostile_text_stays_text_and_moves_nothing(page: Page, group: FailureGro
             assert page.locator("main img").count() == 0
 
 
+def test_names_of_queues_and_titles_that_nobody_would_choose_fit_a_phone(page: Page, group: FailureGroup) -> None:
+    wide = make_group(title=WIDE[:200], queues=["q" * 300, "mail"], names=["n" * 300])
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.goto(f"/failures/{wide.slug}/")
+    assert _fits(page)
+    page.locator(".pop > summary").get_by_text("Merge…").click()
+    page.locator(".pop[open] button").click()
+    expect(page.get_by_role("heading", name="Merge 2 groups into one?")).to_be_visible()
+    assert _fits(page)
+
+
 def test_a_group_is_ignored_and_reopened_from_its_page(page: Page, group: FailureGroup) -> None:
     page.goto(f"/failures/{group.slug}/")
     page.get_by_text("Ignore…").click()

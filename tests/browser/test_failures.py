@@ -80,6 +80,18 @@ def test_it_is_never_wider_than_its_window(page: Page, sign_in: SignIn, groups: 
     assert found == []
 
 
+def test_a_group_needs_few_lines_on_a_phone(page: Page, sign_in: SignIn, groups: list[FailureGroup]) -> None:
+    sign_in("operator")
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto("/failures/")
+    row = page.locator(f'tr[data-group="{groups[0].slug}"]')
+    assert row.evaluate("each => each.getBoundingClientRect().height") < 150
+    for number in ("1,912", "2,118", "2,377"):
+        expect(row.get_by_role("link", name=number)).to_be_visible()
+    expect(row.get_by_role("link", name="2,012")).to_be_hidden()
+    expect(page.locator(".fn.least")).to_contain_text("at least so many")
+
+
 def test_hostile_titles_stay_text(page: Page, sign_in: SignIn, groups: list[FailureGroup]) -> None:
     sign_in("operator")
     page.goto("/failures/")
