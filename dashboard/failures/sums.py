@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
-from dashboard.failures.heads import kinds, states
+from dashboard.failures.columns import kinds, states
 from dashboard.failures.keys import BEAT, Sight, Since
 from dashboard.failures.lede import Scope, lede
 from dashboard.failures.lines import WINDOW_WORDS

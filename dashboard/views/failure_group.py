@@ -24,7 +24,7 @@ from queues.audit import Asked
 from queues.errors import BadInput, QueueError
 from queues.failures import classes, life, merging
 from queues.failures.about import whole
-from queues.failures.beside import beside_the_index
+from queues.failures.locking import beside_the_index
 from queues.failures.types import SplitBy
 from queues.models import FailureGroup, FailureNote
 

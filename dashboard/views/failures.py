@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from dashboard import export
 from dashboard.access import actor_of
 from dashboard.failures import exported, sums
+from dashboard.failures.columns import columns, kinds, least, states
 from dashboard.failures.deploys import DeployForm
-from dashboard.failures.heads import columns, kinds, least, states
 from dashboard.failures.keys import Sight, Since
 from dashboard.failures.lines import MINOR, WINDOW_WORDS, Line
 from dashboard.failures.query import FailuresQuery

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import record, requires_right
-from dashboard.failures.beside import OfJob, of_job
+from dashboard.failures.links import OfJob, of_job
 from dashboard.http import page
 from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, hidden_in, log_context
 from dashboard.live.job_feed import happened

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard import rows as table
 from dashboard import summary
-from dashboard.failures import beside
+from dashboard.failures import links
 from dashboard.http import asks_for, page
 from dashboard.live import eyes
 from dashboard.live.parts import row_key
@@ -65,7 +65,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     part, more, left = _grouped(chosen, query) if query.group else _paged(chosen, query)
     rows_alone = asks_for(request, "rows")
     strip = () if rows_alone else summary.eyes(listed)
-    letters, failing = beside.worst([row for row, _head, _size in part], strip)
+    letters, failing = links.worst([row for row, _head, _size in part], strip)
     context: dict[str, object] = {
         "query": query,
         "rows": [

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard import feed
 from dashboard.access import record, requires_right
 from dashboard.columns import columns
-from dashboard.failures.beside import Beside, beside
+from dashboard.failures.links import Beside, beside
 from dashboard.http import page
 from dashboard.queries import FINISHED, JobsQuery
 from queues import attention, discovery, followed, notables, outages, readings

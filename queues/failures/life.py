@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from queues import audit
 from queues.audit.types import Asked
 from queues.errors import BadInput, NotFound
-from queues.failures.beside import beside_the_index
+from queues.failures.locking import beside_the_index
 from queues.failures.types import Life
 from queues.models import AuditEntry, FailureGroup
 from queues.quantities import now_ms

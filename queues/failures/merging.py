@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from queues import audit
 from queues.audit.types import Asked
 from queues.errors import BadInput, NotFound, WrongState
-from queues.failures.beside import beside_the_index
+from queues.failures.locking import beside_the_index
 from queues.failures.splitting import digest_of, value_of
 from queues.failures.store.making import free_slugs
 from queues.failures.store.signing import child_title

@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 import redis
 
-from queues.backends.bullmq import saying
+from queues.backends.bullmq import thrown
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.reader import BullMQ
 from queues.errors import BadInput, Unreachable, Unsupported
@@ -156,7 +156,7 @@ def test_bytes_that_are_no_text_are_read_as_far_as_they_are(bullmq: BullMQ, stor
 def test_a_stack_is_cut_before_what_would_be_half_of_it(escape: str) -> None:
     for cut in range(STACK_CAP - 14, STACK_CAP + 1):
         piece = b"x" * cut + escape.encode() * 20
-        found = saying.stack(piece[:STACK_CAP])
+        found = thrown.stack(piece[:STACK_CAP])
         assert json.loads(b'"' + piece + b'"').encode().startswith(found), cut
         assert len(found) >= cut
 
@@ -314,7 +314,7 @@ def test_a_job_that_leaves_while_its_page_is_read_is_not_on_it(
 ) -> None:
     put(store, "1", NOW, failedReason="x")
     put(store, "2", NOW + 1, failedReason="y")
-    real = saying.read
+    real = thrown.read
 
     def late(connection: Connection, queue: QueueRef, ids: Sequence[bytes], *, ranked: bool) -> dict[bytes, FailedJob]:
         store.zrem(FAILED, "1")
@@ -323,7 +323,7 @@ def test_a_job_that_leaves_while_its_page_is_read_is_not_on_it(
             store.zadd(FAILED, {"1": NOW + 9})
         return real(connection, queue, ids, ranked=ranked)
 
-    monkeypatch.setattr(saying, "read", late)
+    monkeypatch.setattr(thrown, "read", late)
     assert [job.id for job in bullmq.failed_page(SHOP, most=10).jobs] == [b"2"]
 
 

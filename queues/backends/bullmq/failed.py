@@ -1,6 +1,6 @@
 """Failed jobs for the index: where the sets stand, pages of them, and single ones.
 
-A page is two steps: ids and scores from one script (`zpage`), then what their jobs say (`saying`), each job once more
+A page is two steps: ids and scores from one script (`zpage`), then what their jobs say (`thrown`), each job once more
 compared with its score: one that was retried between the two has left, and is left out.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from queues.backends.bullmq import cursors, saying
+from queues.backends.bullmq import cursors, thrown
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.cursors import Anchor, Cursor
 from queues.backends.bullmq.keys import key
@@ -41,27 +41,27 @@ def marks(connection: Connection, queues: Sequence[QueueRef]) -> Mapping[QueueRe
 def page(connection: Connection, queue: QueueRef, *, cursor: str, newest_first: bool, most: int) -> FailedPage:
     """One script for the ids, and one for every 100 jobs; further ones where they hold more than 1 MB together."""
     scores, further = _walk(connection, queue, cursor, "down" if newest_first else "up", max(1, min(most, PAGE)))
-    found = saying.read(connection, queue, list(scores), ranked=True)
-    jobs = [job for id_, score in scores.items() if (job := found.get(id_)) and job.score_ms == saying.score_ms(score)]
+    found = thrown.read(connection, queue, list(scores), ranked=True)
+    jobs = [job for id_, score in scores.items() if (job := found.get(id_)) and job.score_ms == thrown.score_ms(score)]
     return FailedPage(jobs, further)
 
 
 def at(score_ms: int, job: bytes) -> str:
     """The cursor right behind this score and id; the least and largest numbers stand for all that is beyond them."""
-    bounded = b"inf" if score_ms >= LARGEST else b"-inf" if score_ms <= saying.SMALLEST else b"%d" % score_ms
+    bounded = b"inf" if score_ms >= LARGEST else b"-inf" if score_ms <= thrown.SMALLEST else b"%d" % score_ms
     return cursors.encode(Cursor(Anchor(bounded, job, 1)))
 
 
 def ids(connection: Connection, queue: QueueRef, *, cursor: str, most: int) -> IdPage:
     """One script, at most 5,000 ids."""
     scores, further = _walk(connection, queue, cursor, "up", max(1, min(most, IDS)))
-    return IdPage({id_: saying.score_ms(score) for id_, score in scores.items()}, further)
+    return IdPage({id_: thrown.score_ms(score) for id_, score in scores.items()}, further)
 
 
 def jobs(connection: Connection, queue: QueueRef, wanted: Sequence[bytes], *, data: bool) -> Mapping[bytes, FailedJob]:
     """One script for every 100 jobs, and one more for the data where it is asked for."""
-    found = saying.read(connection, queue, wanted, ranked=True)
-    return saying.with_data(connection, queue, found) if data else found
+    found = thrown.read(connection, queue, wanted, ranked=True)
+    return thrown.with_data(connection, queue, found) if data else found
 
 
 def _walk(
@@ -91,4 +91,4 @@ def _mark(row: Reply) -> FailedMark:
     if not rest:
         return FailedMark(count(number))
     low, high, newest = (blob(part) or b"" for part in rest)
-    return FailedMark(count(number), saying.score_ms(low), saying.score_ms(high), newest)
+    return FailedMark(count(number), thrown.score_ms(low), thrown.score_ms(high), newest)

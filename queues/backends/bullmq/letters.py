@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from queues.backends.bullmq import cursoring, cursors, saying
+from queues.backends.bullmq import cursoring, cursors, thrown
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.keys import MARKER, key
 from queues.backends.bullmq.replies import Reply, array, blob, blobs, count, items
@@ -54,8 +54,8 @@ def ids(connection: Connection, queue: QueueRef, *, cursor: str, most: int) -> I
 
 def read(connection: Connection, queue: QueueRef, wanted: Sequence[bytes]) -> Mapping[bytes, FailedJob]:
     """Letters by their ids, with their data; those whose hash is gone are left out."""
-    found = saying.read(connection, queue, wanted, ranked=False)
-    return saying.with_data(connection, queue, {id_: job for id_, job in found.items() if not job.missing})
+    found = thrown.read(connection, queue, wanted, ranked=False)
+    return thrown.with_data(connection, queue, {id_: job for id_, job in found.items() if not job.missing})
 
 
 def _begin(cursor: str) -> tuple[int, int, Sequence[bytes]]:

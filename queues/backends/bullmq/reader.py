@@ -20,7 +20,7 @@ from queues.backends.bullmq import (
     letters,
     lists,
     logs,
-    saying,
+    thrown,
     waits,
 )
 from queues.backends.bullmq.connection import CONNECTIONS, Connection
@@ -149,7 +149,7 @@ class BullMQ:
         return letters.read(self.connection, queue, ids)
 
     def payloads(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, bytes]:
-        return {job: found.raw for job, found in saying.data(self.connection, queue, ids, most=most).items()}
+        return {job: found.raw for job, found in thrown.data(self.connection, queue, ids, most=most).items()}
 
     def close(self) -> None:
         self.connection.close()

@@ -1,4 +1,4 @@
-"""Changing what is indexed while the index goes on: people merge and split, rules decide anew."""
+"""Writing what is indexed while the index goes on: people merge and split, rules decide anew."""
 
 from __future__ import annotations
 
