@@ -12,6 +12,7 @@ from queues.errors import NotFound
 from queues.failures.merging import merge, split
 from queues.failures.store import Lost, ids, kinds
 from queues.failures.store.places import Place
+from queues.failures.store.samples import Taken
 from queues.failures.store.strands import MOST_NAMES, NEW, OTHERS
 from queues.failures.types import How, SplitBy
 from queues.models import (
@@ -334,7 +335,7 @@ def test_what_is_kept_is_masked_by_the_rules_of_its_queue() -> None:
     text = "bad request taxid=123456789 token=abcdefgh"
     found = failed(1, text=text, name="pay")
     index.add(SHOP, [found])
-    index.sample(SHOP, found, b'{"taxId": "123456789", "total": 5}')
+    index.samples(SHOP, [Taken(found, b'{"taxId": "123456789", "total": 5}')])
     sample = FailureSample.objects.get()
     group = FailureGroup.objects.get()
     parts = FailureSignature.objects.get().parts
@@ -351,7 +352,7 @@ def test_samples_are_few_bounded_and_spread() -> None:
         found = failed(back, NOW - back * MINUTE, text="t" * 5_000)
         for _job, score in index.add(SHOP, [found]).wanted:
             wanted.append(score)
-            index.sample(SHOP, found, b"[" + b"1," * 50_000 + b"1]")
+            index.samples(SHOP, [Taken(found, b"[" + b"1," * 50_000 + b"1]")])
     assert len(wanted) == 10
     times = sorted(FailureSample.objects.values_list("at_ms", flat=True))
     assert times == [wanted[0], *wanted[-4:]]
@@ -366,8 +367,8 @@ def test_a_sample_is_wanted_until_it_is_kept_and_one_of_a_signature_at_a_time() 
     index = store()
     assert len(index.add(SHOP, [failed(1), failed(2), failed(3, text="other")]).wanted) == 2
     assert len(index.add(SHOP, [failed(4)]).wanted) == 1
-    index.sample(SHOP, failed(4), None)
-    index.sample(SHOP, failed(4), None)
+    index.samples(SHOP, [Taken(failed(4), None)])
+    index.samples(SHOP, [Taken(failed(4), None), Taken(failed(4), None)])
     assert index.add(SHOP, [failed(5)]).wanted == []
     assert FailureSample.objects.get().payload == ""
 

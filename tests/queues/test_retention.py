@@ -11,6 +11,7 @@ from pytest_django.fixtures import Settings
 
 from queues import retention
 from queues.failures.store.aging import WINDOWS_DAYS
+from queues.failures.store.samples import Taken
 from queues.models import Failure, FailureGroup, FailureHour, FailureSample, Notable, Source
 from queues.quantities import now_ms
 from tests.queues.storing import DAY, DEAD, HOUR, SHOP, Clock, check_counts, failed, letter, store
@@ -104,7 +105,7 @@ def test_a_group_without_failures_goes_when_nobody_said_anything_about_it(settin
     old = [failed(text.encode(), now - 40 * DAY, text=text) for text in ("idle", "owned", "noted", "resolved", "there")]
     index.add(SHOP, old)
     for each in old:
-        index.sample(SHOP, each, b"{}")
+        index.samples(SHOP, [Taken(each, b"{}")])
     index.gone(SHOP, [b"idle", b"owned", b"noted", b"resolved"])
     FailureGroup.objects.filter(title="Error: owned").update(owner="ana")
     FailureGroup.objects.get(title="Error: noted").notes.create(who="ana", text="ask Bo")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queues.errors import QueueError, Unreachable
 from queues.failures.index.term import Term
+from queues.failures.store.samples import Taken
 from queues.failures.types import Found, How
 from queues.types import QueueRef
 
@@ -26,9 +27,7 @@ def keep(term: Term) -> None:
     except QueueError:
         return
     with term.writing(len(part)):
-        for job, each in part.items():
-            body, size = data.get(job, (None, 0))
-            term.store.sample(queue, each, body, size)
+        term.store.samples(queue, [Taken(each, *data.get(job, (None, 0))) for job, each in part.items()])
 
 
 def _data(term: Term, queue: QueueRef, part: dict[bytes, Found]) -> dict[bytes, tuple[bytes | None, int]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from queues import masking
 from queues.failures.store import rows, signing
@@ -17,6 +20,15 @@ from queues.types import Body
 MOST = 5  # of one signature
 REASON, STACK, PAYLOAD = 2_000, 8_000, 8_000  # characters
 REMEMBERED = 20_000  # signatures
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A failure to keep in full. `data` None: it is gone; `size`: its true size where `data` is its beginning."""
+
+    found: Found
+    data: bytes | None
+    size: int | None = None
 
 
 class Samples:
@@ -43,21 +55,35 @@ class Samples:
                 chosen[signature] = each
         return [(each.job, each.score_ms) for each in chosen.values()]
 
-    def keep(self, place: Place, found: Found, data: bytes | None, size: int | None) -> None:
-        """Write a sample; one that is too many pushes out the second oldest. Nothing where it is no longer wanted."""
-        signature = self._of(place, found)
-        if signature is None:
-            return
-        self._times.pop(signature, None)  # another may have been kept or moved since
-        self._read([signature])
-        if not self._wants(signature, found.at_ms):
-            return
-        made = _sample(signature, place, found, _payload(place, data, size))
-        made.save(force_insert=True)
-        kept_ones = list(FailureSample.objects.filter(signature_id=signature).order_by("at_ms", "pk"))
-        over = kept_ones[1 : 1 + max(0, len(kept_ones) - MOST)]
-        FailureSample.objects.filter(pk__in=[each.pk for each in over]).delete()
-        self._times[signature] = [each.at_ms for each in kept_ones if each not in over]
+    def keep(self, place: Place, taken: Sequence[Taken]) -> None:
+        """Write samples; of a signature with too many the second oldest go. Those no longer wanted are left out.
+
+        Four queries for all of one queue.
+        """
+        signatures = self._signatures(place, [each.found for each in taken])
+        for known in signatures.values():
+            self._times.pop(known, None)  # another may have been kept or moved since
+        self._read(set(signatures.values()))
+        made = []
+        for each in taken:
+            signature = signatures.get((kept(each.found.job), each.found.score_ms))
+            if signature is not None and self._wants(signature, each.found.at_ms):
+                made.append(_sample(signature, place, each.found, _payload(place, each.data, each.size)))
+                self._times[signature] = sorted([*self._times[signature], each.found.at_ms])
+        FailureSample.objects.bulk_create(made)
+        self._push_out({each.signature_id for each in made})
+
+    def _push_out(self, signatures: set[int]) -> None:
+        """Of those that have too many, the second oldest and the next: the first is kept for good."""
+        full = [signature for signature in signatures if len(self._times[signature]) > MOST]
+        over: list[int] = []
+        rows_ = FailureSample.objects.filter(signature_id__in=full).order_by("signature_id", "at_ms", "pk")
+        for signature, some in groupby(rows_.values_list("signature_id", "pk", "at_ms"), key=itemgetter(0)):
+            held = list(some)
+            many = len(held) - MOST
+            over += [pk for _signature, pk, _at in held[1 : 1 + many]]
+            self._times[signature] = [at for _signature, _pk, at in (*held[:1], *held[1 + many :])]
+        FailureSample.objects.filter(pk__in=over).delete()
 
     def _wants(self, signature: int, at_ms: int) -> bool:
         times = self._times.get(signature, [])
@@ -84,9 +110,11 @@ class Samples:
                 self._times[signature].append(at)
 
     @staticmethod
-    def _of(place: Place, found: Found) -> int | None:
-        ours = Failure.objects.filter(queue_id=place.pk, job=kept(found.job), score_ms=found.score_ms)
-        return ours.values_list("strand__signature_id", flat=True).first()
+    def _signatures(place: Place, found: Sequence[Found]) -> Mapping[tuple[str, int], int]:
+        """Of those that are known, by job and score."""
+        ours = Failure.objects.filter(queue_id=place.pk, job__in={kept(each.job) for each in found})
+        told = ours.values_list("job", "score_ms", "strand__signature_id")
+        return {(job, score): signature for job, score, signature in told}
 
 
 def _payload(place: Place, data: bytes | None, size: int | None) -> tuple[str, int | None]:

@@ -11,7 +11,7 @@ from queues.failures.store import adding, aging, leaving, lives, minutes, postin
 from queues.failures.store.ids import kept
 from queues.failures.store.places import Place, Places
 from queues.failures.store.regrouping import Regrouper
-from queues.failures.store.samples import Samples
+from queues.failures.store.samples import Samples, Taken
 from queues.failures.store.strands import Strands
 from queues.failures.store.tally import Tally, groups_of, write
 from queues.failures.store.term import Term
@@ -67,13 +67,10 @@ class Store:
         place = self._places.of(queue)
         return together([self._add(place, some) for some in self._strands.portions(place, found)])
 
-    def sample(self, queue: QueueRef, found: Found, data: bytes | None, size: int | None = None) -> None:
-        """Keep one failure in full, masked and cut, of those that were `wanted`. `data` None: it is gone.
-
-        `size`: the true size of the data in bytes, where `data` is its beginning.
-        """
+    def samples(self, queue: QueueRef, taken: Sequence[Taken]) -> None:
+        """Keep failures in full, masked and cut, of those that were `wanted`: some 50 in one transaction."""
         with self.writing():
-            self._samples.keep(self._places.of(queue), found, data, size)
+            self._samples.keep(self._places.of(queue), taken)
 
     def gone(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
         """These jobs, at most 1,000, are in the failed set no longer. Counts stay."""
