@@ -17,15 +17,31 @@ from django.test import Client
 from dashboard import access
 from dashboard.access import Role
 from dashboard.rarely import MOST, Rarely
-from queues.models import AuditEntry, Bulk, Masking, Queue, RemovedJob
+from queues.models import (
+    AuditEntry,
+    Bulk,
+    ClassRule,
+    DeadLetterQueue,
+    Deploy,
+    Failure,
+    FailureGroup,
+    FailureNote,
+    FailureSignature,
+    FailureStrand,
+    Masking,
+    Queue,
+    RemovedJob,
+)
 from queues.registry import SourceConfig
 from tests.dashboard.people import as_role, person, signed_in
 from tests.dashboard.test_access import EACH as ADDRESSES
-from tests.dashboard.test_access import FORMS, OVERRIDES, ROUTES, Route
+from tests.dashboard.test_access import FORMS, OVERRIDES, ROUTES, SAMPLES, Route
+from tests.failing import make_group
 from tests.seed import seed_job, seed_queue
 
 pytestmark = pytest.mark.django_db
 
+OF_FAILURES = (Failure, FailureGroup, FailureNote, FailureSignature, FailureStrand)
 DOORS = {"login", "live", "healthz"}
 ACTS = [route for route in ROUTES if route.name not in DOORS]
 EACH = [route for route in ADDRESSES if route.name not in DOORS]  # with one of the actions that an address takes
@@ -41,6 +57,22 @@ BODY = {
     "username": "eve",
     "pattern": "*nickname*",
     "reset": "1",
+    # What people say of failures, each with something that would be kept.
+    "group": ["7c1e", "beef"],
+    "into": "7c1e",
+    "sure": "1",
+    "reason": "done",
+    "how": "until",
+    "hours": "24",
+    "kind": "permanent",
+    "code": "E1",
+    "owner": "eve",
+    "runbook": "https://evil.example/",
+    "text": "a note",
+    "signature": "1",
+    "by": "message",
+    "version": "v1",
+    "is_one": "yes",
 }
 
 
@@ -55,6 +87,10 @@ def payments(source: SourceConfig, valkey: redis.Redis) -> redis.Redis:
             valkey.lpush(key, str(number))
         else:
             valkey.zadd(key, {str(number): 1.0e12})
+    group = make_group(slug=SAMPLES["slug"], failures=3, samples=1)
+    make_group(slug="beef", title="another", names=("a", "b"), failures=2)
+    FailureNote.objects.create(group=group, who="somebody", text="x")
+    ClassRule.objects.create(position=1, kind="permanent", code="E2")
     return valkey
 
 
@@ -75,7 +111,7 @@ def _dump(server: redis.Redis) -> dict[bytes, object]:
 def _remembered() -> tuple[object, ...]:
     """What actions could change on our side."""
     users = tuple(User.objects.order_by("pk").values_list("username", "password", "is_active", "groups__name"))
-    models = (Masking, RemovedJob, Queue, Bulk)
+    models = (Masking, RemovedJob, Queue, Bulk, ClassRule, DeadLetterQueue, Deploy, *OF_FAILURES)
     return users, *(tuple(model.objects.order_by("pk").values_list()) for model in models)
 
 
