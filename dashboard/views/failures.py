@@ -16,6 +16,7 @@ from dashboard.failures.deploys import DeployForm
 from dashboard.failures.keys import Sight, Since
 from dashboard.failures.lines import MINOR, WINDOW_WORDS, Line
 from dashboard.failures.query import FailuresQuery
+from dashboard.failures.rising import rising
 from dashboard.http import page
 from queues import audit, deploys
 from queues.failures import find
@@ -72,6 +73,7 @@ def listing(query: FailuresQuery, found: find.Listing, sight: Sight) -> dict[str
         "kept": settings.MIRANTE_FAILURES_DAYS,
         "most": exported.MOST_GROUPS,
         "deploys": deploys.newest(sources),
+        "rising": rising(found),
     }
 
 

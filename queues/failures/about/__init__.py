@@ -7,7 +7,7 @@ from queues.failures.about.fields import Spread, at_path, suggested
 from queues.failures.about.looks import Compared, compared
 from queues.failures.about.series import Series, Span, series
 from queues.failures.about.shares import Share, Shares, shares
-from queues.failures.about.wave import Wave, wave
+from queues.failures.about.wave import Wave, wave, wave_of
 from queues.failures.about.whole import Lane, Whole, whole
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "shares",
     "suggested",
     "wave",
+    "wave_of",
     "whole",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from queues.failures.about.series import by_hour, by_minute
@@ -24,6 +25,11 @@ class Wave:
 
 
 def wave(about: Whole, *, now: int | None = None) -> Wave | None:
+    """`wave_of` a whole group."""
+    return wave_of(about.strand_keys, now=now)
+
+
+def wave_of(strands: Sequence[int], *, now: int | None = None) -> Wave | None:
     """The burst that goes on; None where nothing failed within the last hour.
 
     Looks back from now in steps of 5 minutes for the first half hour in which each had less than a fifth of the
@@ -31,7 +37,7 @@ def wave(about: Whole, *, now: int | None = None) -> Wave | None:
     """
     now = now_ms() if now is None else now
     last = now // STEP
-    minutes = by_minute(about.strand_keys, now - REACH, (last + 1) * STEP)
+    minutes = by_minute(strands, now - REACH, (last + 1) * STEP)
     steps: dict[int, int] = {}
     for at, count in minutes.items():
         steps[at // STEP] = steps.get(at // STEP, 0) + count
@@ -41,7 +47,7 @@ def wave(about: Whole, *, now: int | None = None) -> Wave | None:
     mark = max(1, most / PART)
     found = _first(steps, last, last - REACH // STEP, mark)
     if found is None:
-        return _by_hours(about, now, max(1.0, mark))
+        return _by_hours(strands, now, max(1.0, mark))
     begin = found * STEP
     within = [at for at in minutes if begin <= at < begin + STEP and minutes[at] >= mark / (STEP // MINUTE)]
     return Wave(min(within, default=begin))
@@ -60,9 +66,9 @@ def _first(steps: dict[int, int], last: int, lowest: int, mark: float) -> int | 
     return None
 
 
-def _by_hours(about: Whole, now: int, mark: float) -> Wave:
+def _by_hours(strands: Sequence[int], now: int, mark: float) -> Wave:
     """The same by hours, over 30 days: an hour below the mark of one step parts two waves."""
-    hours = by_hour(about.strand_keys, now - 30 * DAY, now)
+    hours = by_hour(strands, now - 30 * DAY, now)
     hour = (now - REACH) // HOUR
     lowest = (now - 30 * DAY) // HOUR
     while hour > lowest and hours.get((hour - 1) * HOUR, 0) >= mark:
