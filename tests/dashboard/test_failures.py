@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.core.management import CommandError, call_command
-from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.failures import exported
-from queues import deploys
-from queues.errors import BadInput
 from queues.failures.types import Kind, Life
-from queues.models import AuditEntry, Deploy, FailureGroup, IndexedQueue
+from queues.models import FailureGroup, IndexedQueue
 from queues.quantities import DAY, HOUR, now_ms
 from queues.registry import SourceConfig
 from tests.dashboard.pages import Node, Page, link
@@ -429,119 +421,6 @@ def test_the_pages_of_failures_belong_to_their_entry_of_the_navigation(viewer: C
     for path in ("/failures/", f"/failures/{group.slug}/"):
         current = [node.attrs["href"] for node in Page(viewer.get(path)).all("aria-current", "page", tag="a")]
         assert set(current) == {"/failures/"}
-
-
-# Exports
-
-
-def sent(client: Client, ending: str, query: str = "") -> str:
-    answer = cast("StreamingHttpResponse", client.get(f"/failures/export.{ending}{query}"))
-    assert answer.status_code == 200
-    assert 'filename="failures-' in answer.headers["Content-Disposition"]
-    return b"".join(cast("Iterable[bytes]", answer.streaming_content)).decode()
-
-
-def test_what_the_filter_finds_can_be_taken_as_csv_and_as_json_lines(viewer: Client) -> None:
-    group = make_group(
-        title="ETIMEDOUT", queues=["mail", "payments"], counts=[1, 2, 3, 4, 5], first_ms=now_ms() - DAY * 3
-    )
-    make_group(title="other", kind=Kind.PERMANENT)
-    (row,) = list(csv.DictReader(io.StringIO(sent(viewer, "csv", "?class=transient"), newline="")))
-    assert (row["group"], row["title"], row["h1"], row["d7"]) == (group.slug, "ETIMEDOUT", "1", "5")
-    assert (row["state"], row["class"], row["source"]) == ("open", "transient", "main")
-    (line,) = map(json.loads, sent(viewer, "jsonl", "?class=transient").splitlines())
-    assert (line["queues"], line["queue_count"], line["usual_per_hour"]) == (["mail", "payments"], 2, None)
-    assert set(line) == set(exported.COLUMNS) == set(row)
-
-
-def test_no_cell_runs_in_a_spreadsheet(viewer: Client) -> None:
-    make_group(title="=HYPERLINK(1)", owner="@x", names=["+1"])
-    (row,) = list(csv.DictReader(io.StringIO(sent(viewer, "csv"), newline="")))
-    assert (row["title"], row["owner"], row["job_name"]) == ("'=HYPERLINK(1)", "'@x", "'+1")
-
-
-def test_a_file_that_is_cut_says_so(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exported, "MOST_GROUPS", 2)
-    for title in "abc":
-        make_group(title=title)
-    assert len(list(csv.reader(io.StringIO(sent(viewer, "csv"))))) == 4
-    lines = [json.loads(line) for line in sent(viewer, "jsonl").splitlines()]
-    assert lines[-1]["cut"] is True
-    assert "at most 2 groups" in lines[-1]["note"]
-
-
-def test_an_export_is_an_entry_of_the_log(viewer: Client) -> None:
-    sent(viewer, "csv", "?text=secret&state=all")
-    entry = AuditEntry.objects.get(action="export-failures")
-    assert entry.parameters == {"text": "secret", "state": "all", "format": "csv"}
-    assert entry.role == "viewer"
-
-
-# Deploys
-
-
-def told(client: Client, **fields: str) -> HttpResponse:
-    return cast("HttpResponse", client.post("/deploys/add/", {"source": "", "at": "", **fields}))
-
-
-def test_a_deploy_is_kept_shown_and_audited(operator: Client) -> None:
-    answer = told(operator, version=" 1.42.0 ", source="main", next="/failures/?state=all")
-    assert answer.headers["Location"] == "/failures/?state=all"
-    made = Deploy.objects.get()
-    assert (made.version, made.source) == ("1.42.0", "main")
-    assert made.told_by.startswith("operator")
-    assert abs(made.at_ms - now_ms()) < 60_000
-    entry = AuditEntry.objects.get(action="deploy-add")
-    assert (entry.source, entry.parameters) == ("main", {"version": "1.42.0", "at_ms": made.at_ms})
-    assert "1.42.0" in read(operator).text
-
-
-def test_a_deploy_may_have_been_earlier(operator: Client) -> None:
-    told(operator, version="1", at="2026-01-02T03:04")
-    assert Deploy.objects.get().at_ms == 1_767_323_040_000
-
-
-@pytest.mark.parametrize(
-    "fields", [{"version": ""}, {"version": "x" * 201}, {"version": "1", "source": "nosuch"},
-               {"version": "1", "at": "2999-01-01T00:00"}, {"version": "1", "at": "soon"}],
-)  # fmt: skip
-def test_what_is_no_deploy_is_refused_in_words(operator: Client, fields: dict[str, str]) -> None:
-    assert told(operator, **fields).status_code == 422
-    assert not Deploy.objects.exists()
-
-
-def test_viewers_tell_no_deploys(viewer: Client) -> None:
-    assert told(viewer, version="1").status_code == 403
-    assert not read(viewer).all("action", "/deploys/add/")
-
-
-def test_a_hostile_version_is_text(operator: Client) -> None:
-    told(operator, version=HOSTILE)
-    assert "<script>window" not in operator.get("/failures/").content.decode()
-    assert "\u202e" not in Deploy.objects.get().version
-
-
-def test_a_pipeline_tells_of_a_deploy_on_the_command_line(source: SourceConfig) -> None:
-    call_command("deployed", "2.0", source="main", at="2026-01-02T03:04")
-    assert [(each.version, each.source) for each in deploys.between(0, now_ms(), "main")] == [("2.0", "main")]
-    assert AuditEntry.objects.get().note == "Told on the command line."
-    with pytest.raises(CommandError, match="Say which version"):
-        call_command("deployed", " ")
-    with pytest.raises(CommandError, match="A moment is written like"):
-        call_command("deployed", "2.1", at="soon")
-
-
-def test_deploys_of_a_source_and_of_all_are_found_in_their_time() -> None:
-    for version, at, name in (("a", 10, ""), ("b", 20, "main"), ("c", 20, "other"), ("d", 30, "main")):
-        deploys.record(version, at, name)
-    assert [each.version for each in deploys.between(10, 30, "main")] == ["a", "b"]
-    assert [each.version for each in deploys.newest(["other"])] == ["c", "a"]
-
-
-def test_telling_of_a_deploy_twice_keeps_it_once() -> None:
-    assert deploys.record("a", 10).pk == deploys.record("a", 10).pk
-    with pytest.raises(BadInput):
-        deploys.record("a", now_ms() + DAY)
 
 
 # Size
