@@ -86,6 +86,7 @@ def test_a_group_needs_few_lines_on_a_phone(page: Page, sign_in: SignIn, groups:
     page.goto("/failures/")
     row = page.locator(f'tr[data-group="{groups[0].slug}"]')
     assert row.evaluate("each => each.getBoundingClientRect().height") < 150
+    assert page.locator(".choices").evaluate("each => each.getBoundingClientRect().height") < 150
     for number in ("1,912", "2,118", "2,377"):
         expect(row.get_by_role("link", name=number)).to_be_visible()
     expect(row.get_by_role("link", name="2,012")).to_be_hidden()
