@@ -16,7 +16,7 @@ from queues.audit.types import Asked
 from queues.errors import BadInput, NotFound
 from queues.failures.locking import beside_the_index
 from queues.failures.types import Life
-from queues.models import AuditEntry, FailureGroup
+from queues.models import AuditEntry, FailureGroup, FailureStrand
 from queues.quantities import now_ms
 
 RESOLVE, REOPEN, IGNORE = "failure-resolve", "failure-reopen", "failure-ignore"
@@ -110,7 +110,7 @@ def ignore(
         if number is not None and not 0 < number <= MOST:
             raise BadInput(_("A number of failures is a whole number from 1."))
     standing = Standing(Life.IGNORED, ignore_until=until, ignore_total=total, ignore_rate=rate)
-    if over(standing, total=group.total, rate=rate_of(group), now=now):
+    if over(standing, total=group.total, rate=rate_of(group.pk), now=now):
         raise BadInput(_("That is reached already: it would be open again at once."))
     change = Change(life=Life.IGNORED.value, life_at=now, life_by=_by(asked), regressed_ms=None, resolved_ms=None)
     change |= Change(ignore_until=until, ignore_total=total, ignore_rate=rate)
@@ -118,9 +118,9 @@ def ignore(
     return _change(asked, group, IGNORE, change, {name: value for name, value in told.items() if value is not None})
 
 
-def rate_of(group: FailureGroup) -> int:
-    """How many failures of a group fell into the last hour."""
-    return group.strands.aggregate(rate=Sum("h1"))["rate"] or 0
+def rate_of(group: int) -> int:
+    """How many failures of a group, by its key, fell into the last hour."""
+    return FailureStrand.objects.filter(group_id=group).aggregate(rate=Sum("h1"))["rate"] or 0
 
 
 def _heeded() -> Change:

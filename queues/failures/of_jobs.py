@@ -142,11 +142,10 @@ def _letter(queue: QueueRef, unmapped: str, origin: tuple[str, str, int], told: 
 def _told(row: Sequence[str | None]) -> Told:
     """A group that was merged a moment ago is called by the one that it is part of now."""
     kind, rule, slug, title, by_hand, life, into, into_title = (value or "" for value in row)
-    known = by_hand or kind
     return Told(
         slug=into or slug,
         title=into_title if into else title,
-        kind=Kind(known) if known in set(Kind) else Kind.UNKNOWN,
+        kind=Kind.of(by_hand or kind),
         life=Life(life) if life in set(Life) else Life.OPEN,
         rule="" if by_hand else rule,
         by_hand=bool(by_hand),

@@ -43,7 +43,7 @@ def lately(queues: Collection[QueueRef]) -> Mapping[QueueRef, Sequence[Top]]:
     for (ref, group), parts in sums.items():
         _n, title, kind, upto = max(parts, key=lambda part: part[0])
         begin = since("h1", upto) if upto else None
-        found[ref].append(Top(group, title, sum(part[0] for part in parts), _kind(kind), begin))
+        found[ref].append(Top(group, title, sum(part[0] for part in parts), Kind.of(kind), begin))
     return {ref: sorted(tops, key=lambda top: (-top.count, top.slug)) for ref, tops in found.items()}
 
 
@@ -83,7 +83,3 @@ def _any(parts: Sequence[Q]) -> Q:
     for part in parts:
         found |= part
     return found
-
-
-def _kind(kind: str) -> Kind:
-    return Kind(kind) if kind in set(Kind) else Kind.UNKNOWN

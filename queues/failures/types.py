@@ -16,6 +16,14 @@ class Kind(StrEnum):
     PERMANENT = "permanent"
     UNKNOWN = "unknown"
 
+    @classmethod
+    def of(cls, kept: str) -> Kind:
+        """A class as it is kept; unknown where that is none of these, as somebody else may have written it."""
+        try:
+            return cls(kept)
+        except ValueError:
+            return cls.UNKNOWN
+
 
 class Life(StrEnum):
     """How a group stands."""

@@ -134,6 +134,11 @@ def test_the_newest_job_is_one_that_is_there(group: FailureGroup) -> None:
     assert Failure.objects.get(job=newest.slug, queue__slug=newest.queue.slug).in_set
 
 
+def test_a_class_that_is_none_is_unknown(group: FailureGroup) -> None:
+    group.kind_set = "nonsense"
+    assert whole(group).kind is Kind.UNKNOWN
+
+
 MASKED = show(
     Body(raw := b'{"token":"abc","n":9007199254740993127,"a":[{"b":null},2],"cards":{"pan":1}}', len(raw)), DEFAULT
 )

@@ -64,7 +64,7 @@ class Whole:
     def kind(self) -> Kind:
         """By hand, else that of most failures."""
         if self.group.kind_set:
-            return Kind(self.group.kind_set)
+            return Kind.of(self.group.kind_set)
         return self.kinds[0][0] if self.kinds else Kind.UNKNOWN
 
     @property
@@ -73,8 +73,7 @@ class Whole:
         counted: Counter[tuple[str, str]] = Counter()
         for strand in self.strands:
             counted[strand.kind, strand.rule] += strand.total
-        known = set(Kind)
-        return [(Kind(kind) if kind in known else Kind.UNKNOWN, rule) for (kind, rule), _ in counted.most_common()]
+        return [(Kind.of(kind), rule) for (kind, rule), _ in counted.most_common()]
 
     @property
     def strand_keys(self) -> Sequence[int]:

@@ -66,6 +66,11 @@ class _Strand:
     rule: str
     d7: int
 
+    @property
+    def by_hand(self) -> Kind | None:
+        """The class of its group by hand."""
+        return Kind.of(self.kind_set) if self.kind_set else None
+
 
 def reclassify(source: str | None = None) -> int:
     """Decide the class of every strand anew, of one source or of all; how many changed. 15,000 take under a second.
@@ -102,9 +107,9 @@ def dry_run(own: Own, source: str | None = None) -> DryRun:
             failures += strand.d7
         if verdict.kind != strand.kind:
             strands += 1
-            moves[strand.group, _kind(strand.kind) or Kind.UNKNOWN, verdict.kind] += strand.d7
+            moves[strand.group, Kind.of(strand.kind), verdict.kind] += strand.d7
     told = [
-        Move(of[group].slug, of[group].title, before, after, number, _kind(of[group].kind_set))
+        Move(of[group].slug, of[group].title, before, after, number, of[group].by_hand)
         for (group, before, after), number in moves.items()
     ]
     told.sort(key=lambda move: (-move.failures, move.slug))
@@ -168,7 +173,3 @@ def signature(parts: Mapping[str, object]) -> Signature:
 
 def _some(keys: Sequence[int]) -> Iterable[Sequence[int]]:
     return (keys[at : at + AT_ONCE] for at in range(0, len(keys), AT_ONCE))
-
-
-def _kind(text: str) -> Kind | None:
-    return Kind(text) if text in set(Kind) else None

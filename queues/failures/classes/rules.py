@@ -117,8 +117,7 @@ def kept() -> Sequence[Own]:
 
 def own(row: ClassRule) -> Own:
     """A kept rule. One whose kind is none of ours (by hand in the database) says that it is unknown."""
-    kind = Kind(row.kind) if row.kind in set(Kind) else Kind.UNKNOWN
-    return Own(kind, row.error_class, row.code, row.message, row.name, row.source, row.queue, row.pk)
+    return Own(Kind.of(row.kind), row.error_class, row.code, row.message, row.name, row.source, row.queue, row.pk)
 
 
 _book = _Book()

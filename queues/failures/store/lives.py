@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from django.db.models import Q, Sum
+from django.db.models import Q
 
 from queues.failures import life
 from queues.failures.life import Standing
 from queues.failures.store.rows import parts
 from queues.failures.store.tally import Moved
 from queues.failures.types import Life
-from queues.models import FailureGroup, FailureStrand
+from queues.models import FailureGroup
 
 _FIELDS = ("pk", "slug", "total", "life", "resolved_ms", "regressed_ms", "ignore_until", "ignore_total", "ignore_rate")
 
@@ -62,6 +62,4 @@ def _standing(groups: Iterable[int]) -> Iterable[tuple[int, str, int, Standing]]
 
 def _rate(group: int, standing: Standing) -> int:
     """How many fell into the last hour, where that matters."""
-    if standing.ignore_rate is None:
-        return 0
-    return FailureStrand.objects.filter(group_id=group).aggregate(rate=Sum("h1"))["rate"] or 0
+    return 0 if standing.ignore_rate is None else life.rate_of(group)
