@@ -314,16 +314,16 @@ def test_a_job_that_leaves_while_its_page_is_read_is_not_on_it(
 ) -> None:
     put(store, "1", NOW, failedReason="x")
     put(store, "2", NOW + 1, failedReason="y")
-    real = thrown.read
+    real = thrown.beginning
 
-    def late(connection: Connection, queue: QueueRef, ids: Sequence[bytes], *, ranked: bool) -> dict[bytes, FailedJob]:
+    def late(connection: Connection, queue: QueueRef, ids: Sequence[bytes]) -> tuple[dict[bytes, FailedJob], int]:
         store.zrem(FAILED, "1")
         store.hdel("bull:shop:1", "failedReason")
         if how == "failed again":
             store.zadd(FAILED, {"1": NOW + 9})
-        return real(connection, queue, ids, ranked=ranked)
+        return real(connection, queue, ids)
 
-    monkeypatch.setattr(thrown, "read", late)
+    monkeypatch.setattr(thrown, "beginning", late)
     assert [job.id for job in bullmq.failed_page(SHOP, most=10).jobs] == [b"2"]
 
 
@@ -399,6 +399,32 @@ def test_what_is_long_neither_travels_nor_shares_a_script_with_many(
         (True, -1, REASON_CAP)
     }
     assert after - before < 30 * 40_000  # the watcher of commands is told of each script, too
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_pages_of_large_jobs_are_short_and_let_others_in_between(
+    bullmq: BullMQ, store: redis.Redis, monkeypatch: pytest.MonkeyPatch, newest_first: bool
+) -> None:
+    for number in range(130):
+        size = 600_000 if number % 10 else 5
+        put(store, f"{number:03}", NOW + number // 4, failedReason="r" * size)
+    at_once: list[int] = []
+    run = Connection.run
+
+    def watched(connection: Connection, commands: Sequence[object], **options: bool) -> object:
+        at_once.append(len(commands))
+        return run(connection, commands, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Connection, "run", watched)
+    met: list[bytes] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = bullmq.failed_page(SHOP, cursor=cursor, newest_first=newest_first, most=PAGE)
+        assert 0 < len(page.jobs) < 100
+        met += [job.id for job in page.jobs]
+        cursor = page.cursor
+    assert met == sorted((b"%03d" % number for number in range(130)), reverse=newest_first)
+    assert max(at_once) <= 4
 
 
 def test_data_is_given_until_it_fills_what_is_allowed(bullmq: BullMQ, store: redis.Redis) -> None:

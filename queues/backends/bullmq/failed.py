@@ -39,10 +39,16 @@ def marks(connection: Connection, queues: Sequence[QueueRef]) -> Mapping[QueueRe
 
 
 def page(connection: Connection, queue: QueueRef, *, cursor: str, newest_first: bool, most: int) -> FailedPage:
-    """One script for the ids, and one for every 100 jobs; further ones where they hold more than 1 MB together."""
+    """One script for the ids, and one for every 100 jobs; further ones where they hold more than 1 MB together.
+
+    A page of large jobs is shorter: it may end before `most`, and goes on behind its cursor.
+    """
     scores, further = _walk(connection, queue, cursor, "down" if newest_first else "up", max(1, min(most, PAGE)))
-    found = thrown.read(connection, queue, list(scores), ranked=True)
-    jobs = [job for id_, score in scores.items() if (job := found.get(id_)) and job.score_ms == thrown.score_ms(score)]
+    found, number = thrown.beginning(connection, queue, list(scores))
+    told = list(scores.items())[:number]
+    if number < len(scores):
+        further = cursors.encode(Cursor(Anchor(told[-1][1], told[-1][0], 1)))
+    jobs = [job for id_, score in told if (job := found.get(id_)) and job.score_ms == thrown.score_ms(score)]
     return FailedPage(jobs, further)
 
 

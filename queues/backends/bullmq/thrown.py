@@ -22,6 +22,8 @@ from queues.types import QueueRef
 BATCH = 100  # jobs a script
 BUDGET = 1024 * 1024  # bytes of fields that a script touches, unless one job alone has more
 SMALLEST = -LARGEST - 1
+LARGE = 32  # jobs of a page that are read although the budgets of its scripts did not last for them
+TURNS = 4  # scripts of a pipeline over such jobs, each of some 10 ms: others are served in between only
 _ESCAPE = 6  # bytes of the longest escape in JSON, \uffff
 
 _Row: TypeAlias = tuple[
@@ -46,22 +48,43 @@ def read(connection: Connection, queue: QueueRef, ids: Sequence[bytes], *, ranke
     One script for every 100, in one pipeline. Jobs for which their budgets did not last are asked for again, in
     smaller groups, so that no script holds the server for longer.
     """
+    told = _told(connection, queue, ids, ranked=ranked, large=len(ids))
+    return {id_: job for id_ in ids if (job := told[id_])}
+
+
+def beginning(connection: Connection, queue: QueueRef, ids: Sequence[bytes]) -> tuple[dict[bytes, FailedJob], int]:
+    """The first of these jobs, as far as they are in the failed set, and how many of the ids that covers.
+
+    All of them, unless they are large: then fewer, so that the server is held for some 300 ms in turns of 40 at most.
+    """
+    told = _told(connection, queue, ids, ranked=True, large=LARGE)
+    number = next((at for at, id_ in enumerate(ids) if id_ not in told), len(ids))
+    return {id_: job for id_ in ids[:number] if (job := told[id_])}, number
+
+
+def _told(
+    connection: Connection, queue: QueueRef, ids: Sequence[bytes], *, ranked: bool, large: int
+) -> dict[bytes, FailedJob | None]:
+    """What is told of jobs; of those for which the budgets did not last, of the first `large` alone."""
     told: dict[bytes, FailedJob | None] = {}
-    left, size = list(ids), BATCH
+    left, size, turns = list(ids), BATCH, -(-len(ids) // BATCH)
     while left:
         groups = [left[first : first + size] for first in range(0, len(left), size)]
-        replies = connection.run([_command(queue, group, ranked=ranked) for group in groups])
-        left, fewest = [], size
-        for group, reply in zip(groups, replies, strict=True):
-            rows = array(reply)
-            if not 0 < len(rows) <= len(group):
-                raise strange()
-            told.update((id_, _job(id_, row)) for id_, row in zip(group, rows, strict=False))
-            if len(rows) < len(group):
-                left += group[len(rows) :]
-                fewest = min(fewest, len(rows))
-        size = fewest
-    return {id_: job for id_ in ids if (job := told[id_])}
+        missing: list[bytes] = []
+        fewest = size
+        for first in range(0, len(groups), turns):
+            turn = groups[first : first + turns]
+            replies = connection.run([_command(queue, group, ranked=ranked) for group in turn])
+            for group, reply in zip(turn, replies, strict=True):
+                rows = array(reply)
+                if not 0 < len(rows) <= len(group):
+                    raise strange()
+                told.update((id_, _job(id_, row)) for id_, row in zip(group, rows, strict=False))
+                if len(rows) < len(group):
+                    missing += group[len(rows) :]
+                    fewest = min(fewest, len(rows))
+        left, size, turns = missing[:large], fewest, TURNS
+    return told
 
 
 def data(connection: Connection, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> dict[bytes, Field]:
