@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 import redis
+from django.utils import timezone
 
 from queues import failed
 from queues.failures.desk import Desk
 from queues.failures.index import fresh, looking
 from queues.failures.index.standing import behind_ms
+from queues.failures.store import Store
 from queues.failures.types import How
 from queues.follow.source import SourceFollower
 from queues.follow.teller import Reader
-from queues.models import Failure, FailureGroup, Notable
+from queues.models import Failure, FailureGroup, Indexing, Notable
 from queues.quantities import now_ms
 from queues.registry import SourceConfig, dedicated
 from queues.types import QueueRef
@@ -266,6 +270,22 @@ def test_what_failed_before_a_kill_and_was_not_written_is_heard_by_the_next_term
     assert Failure.objects.count() == 5
     assert progress(shop).gaps == []
     assert sums_agree()
+
+
+def test_what_was_handed_over_outlives_a_term_that_ended_before_it_had_written_anything(
+    valkey: redis.Redis, shop: QueueRef
+) -> None:
+    settle(indexer())
+    one = followed(Desk("main"))
+    add(valkey, "shop", "failed", "jobId", "gone", "failedReason", "card declined", "prev", "active")
+    step(one)
+    long_ago = timezone.now() - timedelta(minutes=5)
+    Indexing.objects.update(beat_at=long_ago)
+    Notable.objects.update(at_ms=int(long_ago.timestamp() * 1000))
+    Store("main", 2).begin()  # and is killed
+    settle(indexer(epoch=3))
+    assert Failure.objects.count() == 1
+    assert state().behind_ms == 0
 
 
 @pytest.mark.parametrize("trimmed", [False, True])

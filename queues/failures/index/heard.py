@@ -25,9 +25,9 @@ REPLY_BYTES = 4 * 1024 * 1024  # that a reading may bring, as far as one can kno
 
 
 def unwritten_ms(source: str) -> int | None:
-    """From when on failures may have been handed over and not written. None: nothing was indexed yet.
+    """From when on failures may have been handed over and not written.
 
-    To be asked before a term begins, which is a sign of life itself. One query.
+    One query, right after a term has begun: how far it is behind then tells how far the one before was.
     """
     row = Indexing.objects.filter(source__name=source).values_list("beat_at", "behind_ms").first()
     if row is None or row[0] is None:

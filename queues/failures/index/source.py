@@ -114,10 +114,10 @@ class SourceIndexer:
             self._desk.take()  # who has the lease finds it by comparing
             return None
         store = Store(self.name, epoch)
-        self._unwritten_ms = heard.unwritten_ms(self.name)
         if not store.begin():
             self._lost_epoch = epoch
             return None
+        self._unwritten_ms = heard.unwritten_ms(self.name)
         self._term = Term(self.name, epoch, self._reader, store, self._desk)
         self._stand.begin(store)
         logger.info("Indexing failures of %s", self.name)

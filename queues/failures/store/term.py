@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import F
@@ -26,12 +27,18 @@ class Term:
         self._inside = False
 
     def begin(self) -> bool:
-        """Take the term where no later one has begun. A write, and two more where the source is new."""
+        """Take the term where no later one has begun. A write, and two more where the source is new.
+
+        It begins as far behind as the one before was, and as long as nobody has shown a sign of life since.
+        """
+        now = timezone.now()
         with short_wait(), transaction.atomic():
             source, _created = Source.objects.get_or_create(name=self.source)
-            Indexing.objects.get_or_create(source=source)
+            row, _created = Indexing.objects.get_or_create(source=source)
+            silent = now - row.beat_at if row.beat_at else timedelta()
+            behind_ms = max(0, row.behind_ms + int(silent.total_seconds() * 1000))
             ours = Indexing.objects.filter(source=source, epoch__lte=self.epoch)
-            return bool(ours.update(epoch=self.epoch, beats=F("beats") + 1, beat_at=timezone.now()))
+            return bool(ours.update(epoch=self.epoch, beats=F("beats") + 1, beat_at=now, behind_ms=behind_ms))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
