@@ -108,7 +108,8 @@ def _kept(counted: int, present: int, gaps: Sequence[Sequence[Sequence[int]]]) -
 def _sums(sources: Sequence[str]) -> Mapping[str, _Sums]:
     here = IndexedQueue.objects.filter(queue__source__name__in=sources, queue__gone_since=None)
     # What was found beside what was expected is no more than all of it.
-    scanning = Q(scanning=True)
+    # One that cannot be read is waited for no longer: it is said to be refused.
+    scanning = Q(scanning=True, error="")
     rows = here.values_list("queue__source__name").annotate(
         under_way=Count("pk", filter=scanning),
         read=Sum("scanned", filter=scanning, default=0),

@@ -50,6 +50,8 @@ def test_a_queue_that_cannot_be_read_says_why_and_stops_no_other(valkey: redis.R
     assert "another type" in progress(odd).error
     assert progress(shop).error == ""
     assert standing("main").refused == 1
+    assert standing("main").index is Index.CURRENT  # it is not read for ever
+    assert standing("main").complete
     valkey.delete(key(odd, "failed"))
     fail(valkey, odd, 1)
     settle(one)
