@@ -180,10 +180,11 @@ def _sample(about: Whole, asked: str, samples: Sequence[FailureSample]) -> Sampl
     queue = QueueRef.from_slug(about.source, row.queue.slug)
     with masking.within(queue):
         lines = stack.show(Body(raw := (row.stack or row.reason).encode("utf-8", "replace"), len(raw)))
+        payload = compared(row, samples)
     cut = lines.cut or int(row.sizes.get("stack", 0)) > len(raw)
     thrown = Thrown(row.reason, row.stack, row.name, int(row.sizes.get("reason", 0)))
     applied = [(each, words(each.rule)) for each in explain(thrown)]
-    return Sample(row, queue, job_of(queue, row.job), list(_parts(lines.lines)), cut, compared(row, samples), applied)
+    return Sample(row, queue, job_of(queue, row.job), list(_parts(lines.lines)), cut, payload, applied)
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[Part]:

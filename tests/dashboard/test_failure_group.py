@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from queues import masking
 from queues.failures.types import Kind, Life
 from queues.models import (
     AuditEntry,
@@ -21,6 +22,7 @@ from queues.models import (
     IndexedQueue,
 )
 from queues.quantities import HOUR, MINUTE, now_ms
+from queues.registry import SourceConfig
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.failing import indexing, make_group
@@ -296,6 +298,21 @@ def test_payloads_that_are_no_json_or_cut_are_shown_as_they_are(operator: Client
     ):
         FailureSample.objects.update(payload=payload, sizes={"payload": 5_000_000})
         assert "Payload" in _page(operator, group).text
+
+
+def test_what_is_to_be_hidden_from_now_on_is_hidden_in_kept_samples_too(
+    operator: Client, group: FailureGroup, source: SourceConfig
+) -> None:
+    mask = "\u2022" * 8 + " 7 characters"
+    told = f'{{\n  "nick": "hans in luck",\n  "password": "{mask}",\n  "n": 1\n}}'
+    FailureSample.objects.update(payload=told, sizes={"payload": 60}, stack="Error: nick=hans in luck")
+    assert "hans in luck" in _page(operator, group).text
+    masking.add("nick", by="ada")
+    page = _page(operator, group).text
+    assert "hans" not in page
+    assert "12 characters" in page
+    assert "7 characters" in page
+    assert "2 fields hidden" in page
 
 
 def test_fields_that_differ_between_samples_are_marked(operator: Client, group: FailureGroup) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from queues.failures.about.masked import is_mask, leaves, quoted, scalars
 from queues.models import FailureSample
-from queues.payload import Shown, Token, plain_text
+from queues.payload import Shown, Token, plain_text, show
 from queues.payload.layout import Layout
 from queues.payload.scan import Malformed
 from queues.redaction import NOTHING
@@ -28,16 +28,21 @@ class Compared:
 
 
 def compared(sample: FailureSample, others: Sequence[FailureSample]) -> Compared:
-    """The payload of a sample, what differs from others marked `dif`. It is masked already. Never raises; linear."""
+    """The payload of a sample, what differs from others marked `dif`. Never raises; linear.
+
+    It was masked by the rules of when it was kept, and is once more by those that are in force for this thread.
+    """
     size = int(sample.sizes.get("payload", 0)) or len(sample.payload.encode("utf-8", "replace"))
-    text = quoted(sample.payload)
+    cut = len(sample.payload.encode("utf-8", "replace")) < size and Mark.CUT
+    raw = quoted(sample.payload).encode("utf-8", "replace")
+    text = quoted(show(Body(raw, len(raw) + bool(cut))).text)
     like = [each for each in others if each.name == sample.name and each.payload and each.pk != sample.pk][: MOST - 1]
     values = [leaves(quoted(each.payload)) for each in (sample, *like)]
-    cut = len(sample.payload.encode("utf-8", "replace")) < size and Mark.CUT
     try:
         tokens = _tokens(text, values)
     except Malformed:
-        body = plain_text(Body(raw := sample.payload.encode("utf-8", "replace"), len(raw)), NOTHING)
+        raw = sample.payload.encode("utf-8", "replace")
+        body = plain_text(Body(raw, len(raw)))
         marks = tuple(mark for mark in (cut, Mark.MALFORMED) if mark)
         return Compared(Shown((Token("", body.value),), marks, size, 0, plain=True), 0, 1)
     hidden = sum(1 for token in tokens if token.kind == "mask")
@@ -48,7 +53,7 @@ def compared(sample: FailureSample, others: Sequence[FailureSample]) -> Compared
 
 def _tokens(text: str, values: Sequence[dict[tuple[str, ...], str]]) -> list[Token]:
     """The document laid out; each value is met in the order in which `scalars` gives its path."""
-    paths = scalars(text)
+    paths, kept = scalars(text), values[0]
     made: list[Token] = []
     for kind, piece, _rule in Layout(text, cut=True, rules=NOTHING).pieces():
         if kind not in _COLOURED and piece not in _WORDS:
@@ -56,7 +61,8 @@ def _tokens(text: str, values: Sequence[dict[tuple[str, ...], str]]) -> list[Tok
             continue
         path = next(paths, None)
         if is_mask(piece):
-            made.append(Token("mask", piece[1:-1]))
+            before = kept.get(path or (), "")  # masked again, it would tell the length of its mask
+            made.append(Token("mask", (before if is_mask(before) else piece)[1:-1]))
         elif path is not None and _differs(path, values):
             made.append(Token(f"{kind} dif".strip(), piece))
         else:
