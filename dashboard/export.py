@@ -59,6 +59,13 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def written(
+    ending: str, columns: Sequence[str], records: Iterable[Record], most: int, cut: Callable[[], str]
+) -> Iterator[str]:
+    """The rows of a file that ends in `csv` or `jsonl`, the same columns in both."""
+    return as_csv(columns, records, most, cut) if ending == "csv" else as_json_lines(records, most, cut)
+
+
 def answer(
     request: HttpRequest, rows: Iterator[str], ending: str, *, name: str, broken: str, what: str
 ) -> StreamingHttpResponse:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from django.utils.translation import gettext
 
 from dashboard import export
+from dashboard.failures.lines import hidden
 from queues.failures.find import Row
 from queues.failures.windows import WINDOWS
 from queues.quantities import instant
 
+EXPORT = "export-failures"  # as the log of actions calls it
 MOST_GROUPS = 100_000  # of one file
 
 COLUMNS = (
@@ -25,7 +27,7 @@ def record(row: Row) -> dict[str, object]:
     grown = row.growth.word or row.growth.times
     return {
         "group": row.slug,
-        "title": row.title,
+        "title": hidden(row.title),
         "source": row.source,
         "queues": [ref.slug for ref in row.queues],
         "queue_count": row.queue_count,
@@ -36,24 +38,21 @@ def record(row: Row) -> dict[str, object]:
         "class_by_hand": row.by_hand,
         "state": row.life,
         **{window: getattr(row.counts, window) for window in WINDOWS},
-        "counted_until": _moment(row.windows_ms),
+        "counted_until": moment(row.windows_ms),
         "total": row.total,
         "present": row.present,
         "usual_per_hour": row.usual,
         "growth": round(grown, 2) if isinstance(grown, float) else grown,
-        "first_seen": _moment(row.first_ms),
-        "last_seen": _moment(row.last_ms),
-        "regressed_at": _moment(row.regressed_ms),
+        "first_seen": moment(row.first_ms),
+        "last_seen": moment(row.last_ms),
+        "regressed_at": moment(row.regressed_ms),
         "owner": row.owner,
     }
 
 
 def written(rows: Iterable[Row], ending: str) -> Iterator[str]:
     """The rows of a file that ends in `csv` or `jsonl`."""
-    records = map(record, rows)
-    if ending == "csv":
-        return export.as_csv(COLUMNS, records, MOST_GROUPS, _cut)
-    return export.as_json_lines(records, MOST_GROUPS, _cut)
+    return export.written(ending, COLUMNS, map(record, rows), MOST_GROUPS, _cut)
 
 
 def broken() -> str:
@@ -67,6 +66,7 @@ def _cut() -> str:
     }
 
 
-def _moment(ms: int | None) -> str | None:
+def moment(ms: int | None) -> str | None:
+    """ISO 8601 in UTC."""
     at = instant(ms)
     return None if at is None else at.isoformat(timespec="milliseconds")

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard import export
 from dashboard.access import actor_of
+from dashboard.failures import exported
 from dashboard.failures.jobs import JobsOfGroupQuery
 from dashboard.http import page
 from dashboard.selection.bar import Bar, verbs
@@ -25,11 +26,10 @@ from queues.failures.occurrences import Where, Which
 from queues.models import Failure, FailureGroup, Letter
 from queues.names import encode_part
 from queues.operations.ability import ability
-from queues.quantities import instant, now_ms, number
+from queues.quantities import now_ms, number
 from queues.registry import backend
 from queues.types import Capability, JobRef, QueueRef, State
 
-EXPORT = "export-failures"
 MOST_EXPORTED = 1_000_000
 COLUMNS = ("group", "source", "queue", "job", "name", "failed_at", "score_ms", "worker", "attempts", "where", "seen_by")
 
@@ -100,12 +100,9 @@ def _export(request: HttpRequest, slug: str, ending: str) -> StreamingHttpRespon
     """All failures that the query string means, newest first. That they were taken is an entry of the log."""
     group, query = merging.current(slug), JobsOfGroupQuery(request.GET)
     facts = {"group": group.slug, **query.as_parameters, "format": ending}
-    audit.record(actor_of(request), EXPORT, source=group.source.name, parameters=facts, group=group)
+    audit.record(actor_of(request), exported.EXPORT, source=group.source.name, parameters=facts, group=group)
     records = _records(group, occurrences.each(group, query.which))
-    if ending == "csv":
-        rows = export.as_csv(COLUMNS, records, MOST_EXPORTED, _cut)
-    else:
-        rows = export.as_json_lines(records, MOST_EXPORTED, _cut)
+    rows = export.written(ending, COLUMNS, records, MOST_EXPORTED, _cut)
     broken = _("Cut here: the other failures could not be read. Export them again.")
     name = f"failures-{group.slug}"
     return export.answer(request, rows, ending, name=name, broken=broken, what="the jobs of a group of failures")
@@ -115,7 +112,6 @@ def _records(group: FailureGroup, found: Iterator[Failure]) -> Iterator[Mapping[
     refs: dict[int, QueueRef] = {}
     for row in found:
         ref = refs.setdefault(row.queue_id, QueueRef.from_slug(group.source.name, row.strand.queue.slug))
-        at = instant(row.at_ms)
         with masking.within(ref):
             name, worker = shown(row.strand.name, 500), shown(row.worker, 200)
         yield {
@@ -124,7 +120,7 @@ def _records(group: FailureGroup, found: Iterator[Failure]) -> Iterator[Mapping[
             "queue": ref.slug,
             "job": row.job,
             "name": name,
-            "failed_at": None if at is None else at.isoformat(timespec="milliseconds"),
+            "failed_at": exported.moment(row.at_ms),
             "score_ms": row.score_ms,
             "worker": worker,
             "attempts": row.attempts,

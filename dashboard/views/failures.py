@@ -23,7 +23,6 @@ from queues.failures import find
 from queues.quantities import instant, now_ms
 from queues.registry import configured
 
-EXPORT = "export-failures"
 UNKNOWN = ("unread", "never", "reading")  # why there is no row, though something may have failed
 
 
@@ -108,7 +107,7 @@ def _export(request: HttpRequest, ending: str) -> StreamingHttpResponse:
     """All groups that the query string means, in its order. That they were taken is an entry of the log."""
     query = _query(request)
     facts = {**query.as_parameters, "format": ending}
-    audit.record(actor_of(request), EXPORT, source=query.source, parameters=facts)
+    audit.record(actor_of(request), exported.EXPORT, source=query.source, parameters=facts)
     rows = exported.written(find.each(query.filters, query.sorting), ending)
     return export.answer(request, rows, ending, name="failures", broken=exported.broken(), what="failures")
 
