@@ -128,3 +128,5 @@ class FoundLetter:
     origin: int | None = None
     timed: bool = True
     unmapped: Sequence[str] = ()
+    payload: bytes | None = None  # what the job was given, as JSON; else the letter's own data as it stands
+    payload_size: int = 0  # its true size in bytes

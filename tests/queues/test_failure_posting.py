@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from queues.failures.letters import remap
 from queues.failures.types import How
-from queues.models import Failure, FailureGroup, FailureHour, FailureStrand, IndexedQueue, Letter, Queue
+from queues.models import Failure, FailureGroup, FailureHour, FailureSample, FailureStrand, IndexedQueue, Letter, Queue
 from tests.queues.storing import (
     DAY,
     DEAD,
@@ -250,3 +252,20 @@ def test_an_odd_letter_is_kept_bounded() -> None:
     assert len(row.job) <= 1_000
     index.letters_gone(DEAD, [b"l" * 5_000])
     assert not Letter.objects.exists()
+
+
+def test_a_failure_that_only_a_letter_tells_of_keeps_the_payload_out_of_it_as_a_sample() -> None:
+    index = store()
+    told = letter(b"x", 1, failed_at=NOW)
+    index.letters(DEAD, [replace(told, payload=b'{"orderId": 7, "password": "QXZQXZ"}', payload_size=36)])
+    sample = FailureSample.objects.get()
+    assert (sample.queue.slug, sample.job, sample.sizes["payload"]) == ("shop", "1", 36)
+    assert '"orderId": 7' in sample.payload
+    assert "QXZQXZ" not in sample.payload
+
+
+def test_a_letter_of_a_failure_that_is_known_keeps_no_sample() -> None:
+    index = store()
+    index.add(SHOP, [failed(1)])
+    index.letters(DEAD, [replace(letter(b"x", 1, failed_at=NOW), payload=b"{}", payload_size=2)])
+    assert not FailureSample.objects.exists()

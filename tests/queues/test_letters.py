@@ -151,6 +151,16 @@ def test_a_letter_belongs_to_the_job_it_names_in_the_queue_it_names_or_its_own_q
     assert (nobody.origin, nobody.found.job) == (None, b"9")
 
 
+def test_the_payload_is_what_the_job_was_given_else_the_whole_letter() -> None:
+    found = letters.found(DEAD, letter({"payload": {"id": 90071992547409931270, "é": None}, "error": "x"}), {DEAD: 2})
+    assert found.payload == '{"id": 90071992547409931270, "é": null}'.encode()
+    assert found.payload_size == len(found.payload)
+    whole = letters.found(DEAD, letter({"odd": 1}), {DEAD: 2})
+    assert whole.payload == b'{"odd": 1}'
+    cut = letters.found(DEAD, letter(b'{"payload": "aaa', data_size=9_000_000), {DEAD: 2})
+    assert (cut.payload, cut.payload_size) == (b'{"payload": "aaa', 9_000_000)
+
+
 def test_a_queue_is_what_somebody_said_it_is_whatever_its_name() -> None:
     graveyard, errors = ref("graveyard"), ref("orders-errors")
     among = {ORDERS, DEAD, graveyard, errors}

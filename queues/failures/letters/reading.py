@@ -94,7 +94,17 @@ def found(queue: QueueRef, letter: FailedJob, keys: Dict[QueueRef, int]) -> Foun
         How.LETTER,
         attempts=mapped.attempts,
     )
-    return FoundLetter(letter.id, posted, failure, origin, mapped.failed_ms is not None, mapped.unmapped)
+    payload, size = _payload(letter, mapped)
+    timed = mapped.failed_ms is not None
+    return FoundLetter(letter.id, posted, failure, origin, timed, mapped.unmapped, payload, size)
+
+
+def _payload(letter: FailedJob, mapped: Mapped) -> tuple[bytes | None, int]:
+    """What the job was given, and its true size; what was not found is the whole letter as it is stored."""
+    if "payload" in mapped.unmapped or WHOLE in mapped.unmapped:
+        return letter.data, letter.data_size
+    raw = json.dumps(mapped.payload, ensure_ascii=False).encode("utf-8", errors="replace")
+    return raw, len(raw)
 
 
 def moment(value: object) -> int | None:

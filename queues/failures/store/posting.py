@@ -29,10 +29,22 @@ class _Posted:
     of: str
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A letter that made a failure of a strand, which stands at a queue."""
+
+    place: Place
+    strand: int
+    letter: FoundLetter
+
+
 def post(
     place: Place, letters: Sequence[FoundLetter], places: Places, source_pk: int, strands: Strands, *, tally: Tally
-) -> None:
-    """Write letters that are not known yet, and what they tell of. Some five queries for 1,000 of one origin."""
+) -> Sequence[Made]:
+    """Write letters that are not known yet, and what they tell of. Some five queries for 1,000 of one origin.
+
+    Gives those of which a failure was made.
+    """
     fresh = _unknown(place, letters, tally)
     times: Counter[tuple[int, str]] = Counter()
     together: dict[tuple[int, int], list[_Posted]] = {}  # of one origin, each of another job
@@ -42,8 +54,10 @@ def post(
         some = together.setdefault((times[origin.pk, of], origin.pk), [])
         some.append(_Posted(letter, kept(letter.job), origin, of))
         times[origin.pk, of] += 1
+    made: list[Made] = []
     for _round, some in sorted(together.items()):
-        _post(place, some, source_pk, strands, tally)
+        made += _post(place, some, source_pk, strands, tally)
+    return made
 
 
 def withdraw(place: Place, jobs: Sequence[str], tally: Tally) -> None:
@@ -71,13 +85,13 @@ def _unknown(place: Place, letters: Sequence[FoundLetter], tally: Tally) -> list
     return [letter for job, letter in named.items() if known.get(job) != letter.at_ms]
 
 
-def _post(place: Place, posted: Sequence[_Posted], source_pk: int, strands: Strands, tally: Tally) -> None:
+def _post(place: Place, posted: Sequence[_Posted], source_pk: int, strands: Strands, tally: Tally) -> Sequence[Made]:
     """Those of one origin, each telling of another job."""
     origin = posted[0].place
     there = rows.of_jobs(origin.pk, [each.of for each in posted])
     failures = {each.job: row for each in posted if (row := _told(there, each))}
     new = [each for each in posted if each.job not in failures]
-    _make(origin, new, source_pk, strands, tally)
+    ids = _make(origin, new, source_pk, strands, tally)
     made = {(row.job, row.score_ms): row for row in _again(origin, new)}
     for each in posted:
         if each.job not in failures:
@@ -93,6 +107,7 @@ def _post(place: Place, posted: Sequence[_Posted], source_pk: int, strands: Stra
         )
         for each in posted
     )
+    return [Made(origin, strand, each.letter) for each, strand in zip(new, ids, strict=True)]
 
 
 def _told(there: Mapping[str, Sequence[Row]], posted: _Posted) -> Row | None:
@@ -107,8 +122,8 @@ def _told(there: Mapping[str, Sequence[Row]], posted: _Posted) -> Row | None:
     return max(before, key=lambda row: row.score_ms, default=None)
 
 
-def _make(origin: Place, new: Sequence[_Posted], source_pk: int, strands: Strands, tally: Tally) -> None:
-    """Failures of which only letters tell."""
+def _make(origin: Place, new: Sequence[_Posted], source_pk: int, strands: Strands, tally: Tally) -> Sequence[int]:
+    """Failures of which only letters tell. Gives their strands."""
     found = [replace(each.letter.found, how=How.LETTER) for each in new]
     ids = strands.of(source_pk, origin, found)
     told = zip(found, new, ids, strict=True)
@@ -116,6 +131,7 @@ def _make(origin: Place, new: Sequence[_Posted], source_pk: int, strands: Strand
     for each, strand in zip(found, ids, strict=True):
         tally.add(strand, each.at_ms)
         tally.presence(strand, 1)
+    return ids
 
 
 def _again(origin: Place, new: Sequence[_Posted]) -> list[Row]:

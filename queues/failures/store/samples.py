@@ -11,6 +11,7 @@ from queues import masking
 from queues.failures.store import rows, signing
 from queues.failures.store.ids import kept
 from queues.failures.store.places import Place
+from queues.failures.store.posting import Made
 from queues.failures.types import Found
 from queues.models import Failure, FailureSample, FailureStrand
 from queues.payload import plain_text, show
@@ -72,6 +73,20 @@ class Samples:
                 self._times[signature] = sorted([*self._times[signature], each.found.at_ms])
         FailureSample.objects.bulk_create(made)
         self._push_out({each.signature_id for each in made})
+
+    def of_letters(self, made: Sequence[Made]) -> None:
+        """Keep what is wanted of failures that only letters tell of: their payload is in the letter."""
+        for _pk, some in groupby(sorted(made, key=lambda each: each.place.pk), key=lambda each: each.place.pk):
+            by_strand: dict[int, list[Found]] = {}
+            by_key = {}
+            for each in some:
+                found = each.letter.found
+                by_strand.setdefault(each.strand, []).append(found)
+                by_key[found.job, found.score_ms] = each
+            chosen = [by_key[key] for key in self.wanted(by_strand)]
+            if chosen:
+                taken = [Taken(each.letter.found, each.letter.payload, each.letter.payload_size) for each in chosen]
+                self.keep(chosen[0].place, taken)
 
     def _push_out(self, signatures: set[int]) -> None:
         """Of those that have too many, the second oldest and the next: the first is kept for good."""

@@ -98,8 +98,10 @@ class Store:
         with self.writing():
             place = self._places.of(queue)
             untelling.untell(place, [kept(job) for job in anew], tally)
-            posting.post(place, letters, self._places, self._term.source_pk, self._strands, tally=tally)
-            return self._counted(tally, max(0, _number(tally.came) - _number(tally.went)))
+            made = posting.post(place, letters, self._places, self._term.source_pk, self._strands, tally=tally)
+            written = self._counted(tally, max(0, _number(tally.came) - _number(tally.went)))
+            self._samples.of_letters(made)
+            return written
 
     def letters_gone(self, queue: QueueRef, jobs: Sequence[bytes]) -> Written:
         """These letters, at most 1,000, are in their queue no longer. Failures that they told of stay counted."""
