@@ -16,7 +16,7 @@ PAGE = 1_000  # jobs of one call at most
 class FailedMark:
     """Where the failed set of a queue stands. Scores are ms (the worker's clock at the end of the job); None = empty.
 
-    `ranges` and `None` counts: a key of another type is told as `readable` False.
+    `readable` False: the key is of another type, and nothing is known.
     """
 
     count: int

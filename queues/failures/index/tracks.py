@@ -71,7 +71,7 @@ class Box:
 
 
 def load(source: str) -> tuple[dict[QueueRef, Track], dict[int, QueueRef]]:
-    """Tracks of all queues that are there, and keys of those that are gone. Three queries."""
+    """Tracks of all queues that are there, and keys of those that are gone. One query."""
     here: dict[QueueRef, Track] = {}
     gone: dict[int, QueueRef] = {}
     for slug, pk, gone_since in Queue.objects.filter(source__name=source).values_list("slug", "pk", "gone_since"):
