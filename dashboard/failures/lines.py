@@ -19,11 +19,13 @@ from dashboard.failures import keys
 from dashboard.failures.words import KIND_WORDS, LIFE_WORDS
 from dashboard.live.parts import part
 from dashboard.templatetags.mirante import icon, moment
+from queues import masking
 from queues.failures.classes.advice import advice
 from queues.failures.find import Growth, GrowthWord, Row
 from queues.failures.types import Kind, Life
 from queues.names import show_controls
 from queues.quantities import UNKNOWN, number
+from queues.redaction import mask_text
 
 # A window, its word as a head, and in a sentence.
 WINDOW_WORDS: Mapping[str, tuple[Promise, Promise]] = {
@@ -73,7 +75,7 @@ class Line:
 
     @property
     def title(self) -> str:
-        return show_controls(self.row.title, keep="") or gettext("no message")
+        return show_controls(hidden(self.row.title), keep="") or gettext("no message")
 
     @property
     def place(self) -> str:
@@ -137,6 +139,11 @@ class Line:
     @property
     def last(self) -> SafeString:
         return last(self.row, self.key)
+
+
+def hidden(text: str) -> str:
+    """What the index kept of a failure, masked by the rules of today: those of when it was kept may have been fewer."""
+    return mask_text(text, masking.in_force())[0]
 
 
 def parts(row: Row, key: str, before: Row | None = None) -> Mapping[str, str]:

@@ -23,15 +23,15 @@ _DIFFERS = re.compile("(‹[^‹›]{1,40}›|<[a-z][a-z -]{0,30}>|…)")
 
 @register.filter
 def breakable(text: str) -> SafeString:
-    """A long title that may break behind dots, slashes and the like, and not within a word; controls written out."""
-    pieces = re.split(r"(?<=[./:_?&=@-])(?=\w)", show_controls(text[:500], keep=""))
+    """A long title that may break behind dots, slashes and the like, and not within a word; fit to be shown."""
+    pieces = re.split(r"(?<=[./:_?&=@-])(?=\w)", show_controls(lines.hidden(text[:500]), keep=""))
     return format_html_join("", "{}<wbr>", ((piece,) for piece in pieces))
 
 
 @register.filter
 def marked(text: str) -> SafeString:
     """A normalised message with what was taken out of it marked, and controls written out."""
-    pieces = _DIFFERS.split(show_controls(text[:1_000]))
+    pieces = _DIFFERS.split(show_controls(lines.hidden(text[:1_000])))
     made = (
         format_html('<span class="dif">{}</span>', piece) if at % 2 else format_html("{}", piece)
         for at, piece in enumerate(pieces)

@@ -315,6 +315,28 @@ def test_what_is_to_be_hidden_from_now_on_is_hidden_in_kept_samples_too(
     assert "2 fields hidden" in page
 
 
+def test_what_is_to_be_hidden_from_now_on_is_hidden_in_titles_and_messages_too(
+    operator: Client, source: SourceConfig
+) -> None:
+    indexing(queues=("payments",))
+    group = make_group(title="no such user: nick=hans", failures=1)
+    other = make_group(title="another")
+    asks = [
+        *(lambda path=path: operator.get(path) for path in ("/failures/", _url(group), _url(group, "jobs/"))),
+        lambda: operator.get(_url(other)),
+        lambda: operator.post("/failures/merge/", {"group": [group.slug, other.slug]}),
+        lambda: operator.get("/failures/export.csv"),
+        lambda: operator.get("/failures/export.jsonl"),
+    ]
+
+    def told() -> list[bool]:
+        return ["hans" in b"".join(iter(answer)).decode() for answer in (ask() for ask in asks)]
+
+    assert all(told())
+    masking.add("nick", by="ada")
+    assert not any(told())
+
+
 def test_fields_that_differ_between_samples_are_marked(operator: Client, group: FailureGroup) -> None:
     page = _page(operator, group)
     marked = [node.text for node in page.all("class") if "dif" in node.attrs["class"].split()]
