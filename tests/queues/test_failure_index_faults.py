@@ -119,7 +119,7 @@ def test_a_database_that_fails_now_and_then_costs_nothing(
     fail(valkey, shop, *range(300))
     one = indexer()
     number = [0]
-    for method in ("add", "gone", "progress", "known", "count", "sample", "stand"):
+    for method in ("add", "gone", "progress", "known", "count", "samples", "stand"):
         real = getattr(Store, method)
 
         def failing(*args: object, real: object = real, **fields: object) -> object:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import AbstractContextManager
 
 import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
 from queues import retention
+from queues.failures import locking
+from queues.failures.store import aging
 from queues.failures.store.aging import WINDOWS_DAYS
 from queues.failures.store.samples import Taken
 from queues.models import Failure, FailureGroup, FailureHour, FailureSample, Notable, Source
@@ -117,3 +120,23 @@ def test_a_group_without_failures_goes_when_nobody_said_anything_about_it(settin
     assert set(FailureGroup.objects.values_list("total", flat=True)) == {1}
     assert index.add(SHOP, [failed(b"again", now, text="idle")]).new == 1  # its strand is made anew
     assert index.add(SHOP, [failed(b"too", now, text="owned")]).new == 1
+
+
+def test_a_group_that_fails_again_while_old_ones_are_forgotten_stays(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MIRANTE_FAILURES_DAYS = 30
+    now = now_ms()
+    index = store(1, Clock(now))
+    index.add(SHOP, [failed(b"old", now - 40 * DAY, text="old"), failed(b"idle", now - 40 * DAY, text="idle")])
+    index.gone(SHOP, [b"old", b"idle"])
+    real = locking.beside_the_index
+
+    def late(source: int) -> AbstractContextManager[None]:
+        index.add(SHOP, [failed(b"new", now, text="old")])
+        return real(source)
+
+    monkeypatch.setattr(aging, "beside_the_index", late)
+    retention.forget_old_failures()
+    assert FailureGroup.objects.get().total == 2
+    assert Failure.objects.get().job == "new"

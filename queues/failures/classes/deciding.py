@@ -130,7 +130,9 @@ def _reclassify(rules: Rules, source: str | None) -> int:
     for verdict, keys in changed.items():
         for some in _some(keys):
             with transaction.atomic():
-                FailureStrand.objects.filter(pk__in=some).update(kind=verdict.kind.value, rule=verdict.rule)
+                rows = FailureStrand.objects.filter(pk__in=some)
+                list(rows.select_for_update().order_by("pk").values_list("pk"))  # in the order in which the index does
+                rows.update(kind=verdict.kind.value, rule=verdict.rule)
     return sum(map(len, changed.values()))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from queues.failures.locking import beside_the_index
 from queues.failures.store.tally import KEPT_HOURS
 from queues.failures.types import Life
 from queues.models import Failure, FailureGroup, FailureHour, FailureSignature, FailureStrand
@@ -95,9 +96,13 @@ def _groups(before: int, until: float) -> int:
     deleted = 0
     while time.monotonic() < until:
         old = untouched().filter(~Exists(failures), ~Exists(by_hand), last_ms__lt=before, merged_into=None, merged=None)
-        found = list(old.values_list("pk", flat=True)[: BATCH // 10])
-        FailureGroup.objects.filter(pk__in=found).delete()
-        deleted += len(found)
+        found = dict(old.values_list("pk", "source_id")[: BATCH // 10])
+        for source in set(found.values()):
+            with beside_the_index(source):
+                # Those that failed again since stay: while this goes on nothing is added to any.
+                gone = list(old.filter(pk__in=found, source_id=source).values_list("pk", flat=True))
+                FailureGroup.objects.filter(pk__in=gone).delete()
+            deleted += len(gone)
         if len(found) < BATCH // 10:
             break
     return deleted
