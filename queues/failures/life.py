@@ -24,8 +24,8 @@ MOST = 2**53  # of a count or rate
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What decides how a group goes on, as `FailureGroup` keeps it."""
+class Conditions:
+    """What decides how the life of a group goes on, as `FailureGroup` keeps it."""
 
     life: Life
     resolved_ms: int | None = None
@@ -48,7 +48,7 @@ class Change(TypedDict, total=False):
     ignore_rate: int | None
 
 
-def seen(group: Standing, came: Sequence[int], *, total: int, rate: int, now: datetime) -> Change:
+def seen(group: Conditions, came: Sequence[int], *, total: int, rate: int, now: datetime) -> Change:
     """What changes for a group by failures at these ms, `total` and `rate` (of an hour) with them. Pure; {}: nothing.
 
     Failures that are older than its resolving change nothing: they were only read late.
@@ -63,7 +63,7 @@ def seen(group: Standing, came: Sequence[int], *, total: int, rate: int, now: da
     return {}
 
 
-def over(group: Standing, *, total: int, rate: int, now: datetime) -> bool:
+def over(group: Conditions, *, total: int, rate: int, now: datetime) -> bool:
     """Whether the time, count or rate until which a group is ignored is reached. Never where none was said."""
     return (
         (group.ignore_until is not None and now >= group.ignore_until)
@@ -109,8 +109,8 @@ def ignore(
     for number in (total, rate):
         if number is not None and not 0 < number <= MOST:
             raise BadInput(_("A number of failures is a whole number from 1."))
-    standing = Standing(Life.IGNORED, ignore_until=until, ignore_total=total, ignore_rate=rate)
-    if over(standing, total=group.total, rate=rate_of(group.pk), now=now):
+    conditions = Conditions(Life.IGNORED, ignore_until=until, ignore_total=total, ignore_rate=rate)
+    if over(conditions, total=group.total, rate=rate_of(group.pk), now=now):
         raise BadInput(_("That is reached already: it would be open again at once."))
     change = Change(life=Life.IGNORED.value, life_at=now, life_by=_by(asked), regressed_ms=None, resolved_ms=None)
     change |= Change(ignore_until=until, ignore_total=total, ignore_rate=rate)

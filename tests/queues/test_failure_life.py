@@ -10,7 +10,7 @@ from queues.audit import in_words
 from queues.audit.types import Actor, Asked
 from queues.errors import BadInput, NotFound
 from queues.failures import life
-from queues.failures.life import Standing, seen
+from queues.failures.life import Conditions, seen
 from queues.failures.merging import merge
 from queues.failures.store import Store
 from queues.failures.types import Life
@@ -23,36 +23,36 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
 
 def test_a_failure_after_the_resolving_makes_a_group_regressed_since_the_first_of_them() -> None:
-    change = seen(Standing(Life.RESOLVED, resolved_ms=100), [90, 150, 120], total=9, rate=1, now=NOW)
+    change = seen(Conditions(Life.RESOLVED, resolved_ms=100), [90, 150, 120], total=9, rate=1, now=NOW)
     assert change == {"life": "regressed", "life_at": NOW, "life_by": "", "regressed_ms": 120}
 
 
 def test_failures_that_are_older_than_the_resolving_change_nothing() -> None:
-    assert seen(Standing(Life.RESOLVED, resolved_ms=100), [90, 100], total=9, rate=1, now=NOW) == {}
+    assert seen(Conditions(Life.RESOLVED, resolved_ms=100), [90, 100], total=9, rate=1, now=NOW) == {}
 
 
 def test_an_earlier_failure_that_is_read_later_moves_the_beginning_of_a_regression() -> None:
-    regressed = Standing(Life.REGRESSED, resolved_ms=100, regressed_ms=150)
+    regressed = Conditions(Life.REGRESSED, resolved_ms=100, regressed_ms=150)
     assert seen(regressed, [120], total=9, rate=1, now=NOW) == {"regressed_ms": 120}
     assert seen(regressed, [160, 90], total=9, rate=1, now=NOW) == {}
 
 
 @pytest.mark.parametrize(
-    ("standing", "opens"),
+    ("conditions", "opens"),
     [
-        (Standing(Life.IGNORED), False),
-        (Standing(Life.IGNORED, ignore_total=10), True),
-        (Standing(Life.IGNORED, ignore_total=11), False),
-        (Standing(Life.IGNORED, ignore_rate=5), True),
-        (Standing(Life.IGNORED, ignore_rate=6), False),
-        (Standing(Life.IGNORED, ignore_until=NOW), True),
-        (Standing(Life.IGNORED, ignore_until=NOW + timedelta(seconds=1)), False),
-        (Standing(Life.IGNORED, ignore_until=NOW + timedelta(days=1), ignore_total=3), True),
-        (Standing(Life.OPEN), False),
+        (Conditions(Life.IGNORED), False),
+        (Conditions(Life.IGNORED, ignore_total=10), True),
+        (Conditions(Life.IGNORED, ignore_total=11), False),
+        (Conditions(Life.IGNORED, ignore_rate=5), True),
+        (Conditions(Life.IGNORED, ignore_rate=6), False),
+        (Conditions(Life.IGNORED, ignore_until=NOW), True),
+        (Conditions(Life.IGNORED, ignore_until=NOW + timedelta(seconds=1)), False),
+        (Conditions(Life.IGNORED, ignore_until=NOW + timedelta(days=1), ignore_total=3), True),
+        (Conditions(Life.OPEN), False),
     ],
 )
-def test_what_is_ignored_opens_when_the_first_of_its_limits_is_reached(standing: Standing, opens: bool) -> None:
-    change = seen(standing, [1], total=10, rate=5, now=NOW)
+def test_what_is_ignored_opens_when_the_first_of_its_limits_is_reached(conditions: Conditions, opens: bool) -> None:
+    change = seen(conditions, [1], total=10, rate=5, now=NOW)
     assert (change.get("life") == "open") is opens
     assert bool(change) is opens
 
