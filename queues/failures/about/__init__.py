@@ -6,16 +6,13 @@ Everything here reads our own database, but for `fields`, which asks the source 
 from queues.failures.about.fields import Spread, at_path, suggested
 from queues.failures.about.looks import Compared, compared
 from queues.failures.about.series import Series, Span, series
-from queues.failures.about.shares import Share, Shares, shares
+from queues.failures.about.shares import shares
 from queues.failures.about.wave import Wave, wave, wave_of
-from queues.failures.about.whole import Lane, Whole, whole
+from queues.failures.about.whole import Whole, whole
 
 __all__ = [
     "Compared",
-    "Lane",
     "Series",
-    "Share",
-    "Shares",
     "Span",
     "Spread",
     "Wave",

@@ -7,17 +7,13 @@ the classes of all strands anew and tells beforehand what a rule would change.
 
 from queues.failures.classes.advice import advice, words
 from queues.failures.classes.by_hand import set_by_hand
-from queues.failures.classes.deciding import DryRun, Move, decided, dry_run, keep, reclassify
-from queues.failures.classes.matching import Own
+from queues.failures.classes.deciding import DryRun, decided, dry_run, keep, reclassify
 from queues.failures.classes.own import MOST, add, delete, move
-from queues.failures.classes.rules import RULES_VERSION, Rules, forget, preload
+from queues.failures.classes.rules import Rules, forget, preload
 
 __all__ = [
     "MOST",
-    "RULES_VERSION",
     "DryRun",
-    "Move",
-    "Own",
     "Rules",
     "add",
     "advice",

@@ -2,12 +2,11 @@
 
 from queues.failures.letters.book import Said, forget, preload, said
 from queues.failures.letters.finding import is_letters, origin_of, queue_for
-from queues.failures.letters.mapping import PARTS, Mapping, checked, mapping_of
+from queues.failures.letters.mapping import Mapping, checked
 from queues.failures.letters.reading import Mapped, found, read
 from queues.failures.letters.saying import remap, say
 
 __all__ = [
-    "PARTS",
     "Mapped",
     "Mapping",
     "Said",
@@ -15,7 +14,6 @@ __all__ = [
     "forget",
     "found",
     "is_letters",
-    "mapping_of",
     "origin_of",
     "preload",
     "queue_for",
