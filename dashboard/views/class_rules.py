@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -21,6 +22,8 @@ from queues.failures import classes
 from queues.failures.classes.rules import own
 from queues.models import ClassRule
 from queues.quantities import number
+
+log = logging.getLogger(__name__)
 
 
 @require_safe
@@ -88,7 +91,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 def reclassify(request: HttpRequest) -> HttpResponse:
     """Decide all classes anew by the rules as they stand."""
     record(request, "class-rules-reclassify")
-    _say(request, _("All is decided anew."))
+    _say(request, _("All is decided anew."), later=False)
     return redirect("class-rules")
 
 
@@ -106,9 +109,17 @@ def _record(request: HttpRequest, action: str, row: ClassRule) -> None:
     record(request, action, source=rule.source, queue=ref_of(row), note=told, **given)
 
 
-def _say(request: HttpRequest, what: str) -> None:
-    """What was done, with how many strands have another class by it."""
-    changed = classes.reclassify()
+def _say(request: HttpRequest, what: str, *, later: bool = True) -> None:
+    """What was done, with how many strands have another class by it. `later`: if not now, the index decides by it."""
+    try:
+        changed = classes.reclassify()
+    except OperationalError:
+        if not later:
+            raise
+        log.warning("classes could not be decided anew: our own database was busy")
+        busy = _("Our own database was busy: what is indexed is decided anew within some minutes.")
+        messages.warning(request, f"{what} {busy}")
+        return
     if changed:
         more = ngettext("%(n)s entry of the index has", "%(n)s entries of the index have", changed)
         what = _("%(what)s %(more)s another class or rule now.") % {"what": what, "more": more % {"n": number(changed)}}

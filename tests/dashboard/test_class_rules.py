@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
+from django.db import OperationalError
 from django.http import HttpResponse
 from django.test import Client
 from django.utils.html import escape
 
 from queues import discovery
 from queues.failures import classes
+from queues.failures.classes import deciding
 from queues.failures.classes import rules as deciding_rules
 from queues.failures.types import Kind
 from queues.models import AuditEntry, ClassRule, FailureGroup, FailureStrand
@@ -232,6 +234,23 @@ def test_all_classes_can_be_decided_anew(admin: Client, timeouts: FailureGroup) 
     FailureStrand.objects.update(kind="unknown", rule="")
     assert admin.post(f"{PAGE}reclassify/").status_code == 302
     assert kinds() == ["transient", "transient"]
+
+
+def test_a_rule_is_kept_also_where_the_database_is_too_busy_to_decide_by_it(
+    admin: Client, timeouts: FailureGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy() -> int:
+        raise OperationalError("database is locked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(classes, "reclassify", busy)
+        assert rule(admin, thrown="TimeoutError").status_code == 302
+    told = Page(admin.get(PAGE)).text
+    assert "The rule is kept." in told
+    assert "Our own database was busy" in told
+    assert kinds() == ["transient", "transient"]
+    deciding.keep("main", seen="")  # as the index does each minute
+    assert kinds() == ["permanent", "permanent"]
 
 
 def test_every_change_is_in_the_log_in_words(admin: Client) -> None:
