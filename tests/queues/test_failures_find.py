@@ -204,6 +204,15 @@ def test_growth(
     assert (found.word, found.times, found.fast) == said
 
 
+def test_a_stray_new_failure_stands_below_steady_noise_and_a_handful_above_it() -> None:
+    make_group(title="noise", counts=[100] * 5, usual=100.0)
+    make_group(title="stray", counts=[4] * 5, first_ms=now_ms() - HOUR)
+    make_group(title="handful", counts=[5] * 5, first_ms=now_ms() - HOUR)
+    make_group(title="not known", counts=[50] * 5)
+    make_group(title="back", counts=[1] * 5, life=Life.REGRESSED)
+    assert titles(MAIN) == ["not known", "handful", "back", "noise", "stray"]
+
+
 def test_the_usual_of_a_group_is_the_sum_of_what_is_known_of_its_strands() -> None:
     make_group(queues=["a", "b"], counts=[8] * 5, usual=4)
     FailureStrand.objects.filter(queue__slug="b").update(usual=None)

@@ -23,6 +23,7 @@ from queues.types import QueueRef
 PAGE = 50  # rows
 NAMED = 3  # queues of a row that are named
 MOST_NAMES = 500  # that are offered to filter by
+HANDFUL = 5  # failures of an hour
 EXPORTED = 500  # rows that an export reads at a time
 
 Place = tuple[float, ...]
@@ -167,7 +168,9 @@ def _place(sums: Sums, key: SortKey, standing: Known) -> Place:
     """What a group is sorted by; higher is worse."""
     if key is SortKey.WORST:
         grown = _growth(sums, standing)
-        rising = sums.life == Life.REGRESSED or (sums.counts[0] > 0 and (grown.fast or grown.word is GrowthWord.NEW))
+        # Of what is new or of unknown growth a handful rises; a stray one stands no higher than steady noise.
+        unknown = grown.word is GrowthWord.NEW or sums.usual is None
+        rising = sums.life == Life.REGRESSED or grown.fast or (unknown and sums.counts[0] >= HANDFUL)
         return (sums.life in UNSOLVED, sums.life == Life.IGNORED, rising)
     if key is SortKey.GROWTH:
         grown = _growth(sums, standing)
