@@ -105,9 +105,7 @@ def step(term: Term, going: Round, keys: Mapping[QueueRef, int]) -> int | None:
     return len(page.ids)
 
 
-def _read(
-    term: Term, track: Track, jobs: Sequence[bytes], stale: Set[bytes], keys: Mapping[QueueRef, int]
-) -> None:
+def _read(term: Term, track: Track, jobs: Sequence[bytes], stale: Set[bytes], keys: Mapping[QueueRef, int]) -> None:
     """Read letters and write them; those that are `stale` as if they were new, or gone where they say nothing now."""
     read = term.reader.letters(track.ref, jobs)
     made = [letters.found(track.ref, letter, keys) for letter in read.values()]
