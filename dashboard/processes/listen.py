@@ -44,15 +44,21 @@ def web_socket(bind: str, port: int | None) -> socket.socket:
 def free_port(first: int) -> int:
     """The first free port on 127.0.0.1 from `first` upwards. Nothing holds it: another program may be faster."""
     for candidate in range(first, first + _HOW_MANY):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", candidate))
-                probe.listen()
-            except OSError:
-                continue
+        if is_free(candidate):
             return candidate
     raise CannotListen(f"no free port from {first} to {first + _HOW_MANY - 1} on 127.0.0.1 for the embedded Valkey")
+
+
+def is_free(port: int) -> bool:
+    """Whether a port on 127.0.0.1 could be listened at just now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+            probe.listen()
+        except OSError:
+            return False
+        return True
 
 
 def _listening(bind: str, port: int) -> socket.socket:

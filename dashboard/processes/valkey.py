@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import secrets
 import shutil
 import socket
@@ -16,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dashboard.processes.child import Program
-from dashboard.processes.listen import free_port
+from dashboard.processes.listen import free_port, is_free
 from dashboard.processes.lock import FolderLock
 
 FIRST_PORT = 16379
@@ -60,10 +61,14 @@ class EmbeddedValkey:
         )
 
     def prepare(self) -> None:
-        """Choose a port and write the configuration. Once it has answered, the port stays: others know it."""
-        if not self._answered:
-            self.port = free_port(FIRST_PORT)
+        """Choose a port and write the configuration. Once it has answered, the port stays: others know it.
+
+        The port of the start before is taken again where it is free: what is known of a source belongs to its address.
+        """
         path = self.folder / "valkey.conf"
+        if not self._answered:
+            before = _port_before(path)
+            self.port = before if before and is_free(before) else free_port(FIRST_PORT)
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -84,6 +89,15 @@ class EmbeddedValkey:
 
     def close(self) -> None:
         self._lock.release()
+
+
+def _port_before(path: Path) -> int | None:
+    """The port in a configuration that an earlier start has written."""
+    try:
+        found = re.search(r"^port (\d{4,5})$", path.read_text("ascii", "replace"), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) if found and int(found[1]) < 2**16 else None
 
 
 def configuration(*, port: int, password: str) -> str:

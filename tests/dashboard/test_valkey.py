@@ -142,3 +142,31 @@ def test_the_folder_is_held_until_the_server_itself_has_ended(running: Running) 
         running.stop(signal.SIGKILL)
     finally:
         running.embedded = EmbeddedValkey(running.embedded.folder)
+
+
+def test_the_next_start_takes_the_same_port_also_when_a_lower_one_has_become_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = free_port(valkey.FIRST_PORT + 300)
+    monkeypatch.setattr(valkey, "FIRST_PORT", first)
+    folder = tmp_path / "valkey"
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", first))
+        other.listen()
+        ports = [_prepared(folder)]
+    ports.append(_prepared(folder))
+    assert ports[0] > first
+    assert ports[1] == ports[0]
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", ports[0]))
+        other.listen()
+        assert _prepared(folder) != ports[0]
+    (folder / "valkey.conf").write_text("port 99999\n")
+    assert _prepared(folder) == first
+
+
+def _prepared(folder: Path) -> int:
+    embedded = EmbeddedValkey(folder)
+    embedded.prepare()
+    embedded.close()
+    return embedded.port
