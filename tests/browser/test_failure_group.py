@@ -11,7 +11,16 @@ from playwright.sync_api import Page, expect
 
 from queues import discovery
 from queues.failures.types import Life
-from queues.models import AuditEntry, Failure, FailureGroup, FailureNote, FailureSample, FailureSignature, FailureStrand
+from queues.models import (
+    AuditEntry,
+    Deploy,
+    Failure,
+    FailureGroup,
+    FailureNote,
+    FailureSample,
+    FailureSignature,
+    FailureStrand,
+)
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from tests.chromium import SignIn, axe_findings
@@ -112,6 +121,18 @@ def test_names_of_queues_and_titles_that_nobody_would_choose_fit_a_phone(page: P
     page.locator(".pop[open] button").click()
     expect(page.get_by_role("heading", name="Merge 2 groups into one?")).to_be_visible()
     assert _fits(page)
+
+
+@pytest.mark.parametrize("version", ["v2026.12.1", "v" * 200])
+def test_a_day_of_deploys_fits_a_phone(page: Page, group: FailureGroup, version: str) -> None:
+    for number in range(12):
+        Deploy.objects.create(version=f"{number}{version}"[:200], at_ms=now_ms() - number * 60_000)
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    for path in (f"/failures/{group.slug}/", "/failures/"):
+        page.goto(path)
+        for each in page.locator("details").all():
+            each.evaluate("each => { each.open = true }")
+        assert _fits(page)
 
 
 def test_a_group_is_ignored_and_reopened_from_its_page(page: Page, group: FailureGroup) -> None:
