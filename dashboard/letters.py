@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.forms import InkField
 from dashboard.words import shown
 from queues import masking, outages, readings
-from queues.backend import Failures
+from queues.backend import Backend, Failures
 from queues.errors import BadInput, QueueError, Unsupported
 from queues.failures import letters
 from queues.failures.letters.book import all_said
@@ -22,7 +22,7 @@ from queues.failures.letters.mapping import COMMON, made
 from queues.models import Letter
 from queues.names import show_controls
 from queues.registry import configured
-from queues.types import Capability, JobRef, QueueRef
+from queues.types import Capability, JobRef, Order, QueueRef, State
 
 LOOKED = 20  # letters that the page of a queue reads
 PART_WORDS: Mapping[str, Promise] = {
@@ -172,19 +172,27 @@ class Look:
 
 
 def look(queue: QueueRef, own: Mapping[str, str]) -> Look:
-    """Read some letters by these paths, whatever is kept. Two or three short calls."""
+    """Read some letters by these paths, whatever is kept. A few short calls."""
     mapping = made(tuple(sorted(own.items())))
     try:
         with outages.watched(queue.source) as reader:
             if Capability.FAILURES not in reader.capabilities:
                 raise Unsupported(_("Letters of this source cannot be read."))
             failures = cast(Failures, reader)
-            ids = list(failures.letter_ids(queue, most=LOOKED).ids)
-            found = failures.letters(queue, ids)
+            found = failures.letters(queue, _newest(reader, failures, queue))
     except QueueError as error:
         return Look(error=str(error))
     with masking.within(queue):
         return Look([_read(JobRef(queue, job), letters.read(letter, mapping)) for job, letter in found.items()])
+
+
+def _newest(reader: Backend, failures: Failures, queue: QueueRef) -> Sequence[bytes]:
+    """Those that wait, the newest first; where they are few, what else lies there."""
+    rows = reader.jobs(queue, [State.WAITING], size=LOOKED, order=Order.NEWEST).rows
+    ids = dict.fromkeys(row.ref.id for row in rows)
+    if len(ids) < LOOKED:
+        ids |= dict.fromkeys(failures.letter_ids(queue, most=LOOKED).ids)
+    return list(ids)[:LOOKED]
 
 
 def _read(job: JobRef, mapped: letters.Mapped) -> Read:

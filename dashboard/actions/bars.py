@@ -12,7 +12,16 @@ from django.utils.translation import gettext as _
 
 from dashboard.actions import off
 from dashboard.actions.forms.steering import coded
-from dashboard.actions.wording import BUTTONS, DANGEROUS, HELD_IDS, PROMOTE_ALL, RELEASE_ITS, RETRY_ALL, RUN_AGAIN
+from dashboard.actions.wording import (
+    BUTTONS,
+    DANGEROUS,
+    DEAD_LETTERS,
+    HELD_IDS,
+    PROMOTE_ALL,
+    RELEASE_ITS,
+    RETRY_ALL,
+    RUN_AGAIN,
+)
 from queues.actions import Action
 from queues.operations.ability import Ability, ability
 from queues.types import Job, JobRef, QueueInfo, QueueRef, State
@@ -143,7 +152,8 @@ def queue_bar(user: off.User, ref: QueueRef, info: QueueInfo, read_ms: int) -> B
     if info.counts[State.FAILED]:
         buttons.append(everything(Action.RETRY, RETRY_ALL, State.FAILED))
     shown = [action for action in MENU if action is not Action.RELEASE_LIMIT or info.limited_for_ms]
-    pages = [(reverse("deduplication", args=[ref.source, ref.slug]), HELD_IDS)]
+    where = [ref.source, ref.slug]
+    pages = [(reverse("deduplication", args=where), HELD_IDS), (reverse("letters-queue", args=where), DEAD_LETTERS)]
     return Bar(buttons, [button(action) for action in shown], pages=pages)
 
 

@@ -135,3 +135,18 @@ def test_the_paths_are_folded_until_one_is_set_or_wrong(dead: QueueRef) -> None:
     assert is_open(admin.post(ONE + "say/", {"is_one": "yes", "path-error": "a..[b"}).content.decode())
     admin.post(ONE + "say/", {"is_one": "yes", "path-error": "why"})
     assert is_open(admin.get(ONE).content.decode())
+
+
+def test_a_queue_of_any_name_leads_to_where_it_is_declared_one(dead: QueueRef) -> None:
+    assert "/failures/letters/main/graveyard/" in as_role("admin").get("/queues/main/graveyard/").content.decode()
+    assert "“More”" in as_role("admin").get(LIST).content.decode()
+
+
+def test_the_newest_letters_are_read_first(dead: QueueRef, valkey: redis.Redis) -> None:
+    for number in range(4, 30):
+        seed_job(valkey, dead, str(number), name="dead", data=json.dumps({"error": f"boom-{number}-"}))
+        valkey.lpush("bull:orders-dlq:wait", str(number))
+    text = as_role("viewer").get(ONE).content.decode()
+    assert text.index("boom-29-") < text.index("boom-28-")
+    assert "boom-10-" in text
+    assert "boom-9-" not in text
