@@ -7,7 +7,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import NoReturn
 
@@ -24,12 +26,14 @@ from queues.failures.desk import Desk
 from queues.failures.index.pace import PAUSE_S, Pace
 from queues.failures.index.source import SourceIndexer
 from queues.failures.standing import SILENT, Index, standing
-from queues.failures.store import Store
+from queues.failures.store import Store, adding, leaving
+from queues.failures.store.rows import Row
+from queues.failures.store.tally import Tally
 from queues.models import Failure, IndexedQueue, Indexing
 from queues.registry import SourceConfig
 from queues.types import QueueRef
 from tests.queues.following import know
-from tests.queues.indexing import equal, fail, in_index, indexer, key, progress, settle, state, sums_agree
+from tests.queues.indexing import equal, fail, in_index, indexer, key, on_server, progress, settle, state, sums_agree
 from tests.valkey import StartRedis, eventually
 
 pytestmark = pytest.mark.django_db
@@ -185,6 +189,35 @@ def test_others_can_write_while_much_is_read(valkey: redis.Redis, shop: QueueRef
         thread.join(60)
     assert not thread.is_alive()
     assert equal(valkey, shop)
+
+
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_others_get_their_turn_while_many_leave(
+    valkey: redis.Redis, shop: QueueRef, monkeypatch: pytest.MonkeyPatch, trimmed: bool
+) -> None:
+    monkeypatch.setattr(leaving, "AT_ONCE", 10)
+    fail(valkey, shop, *range(105))
+    one = indexer()
+    settle(one)
+    turns: list[str] = []
+    wait, hide = Pace.wait, adding.hide
+
+    def waited(pace: Pace) -> None:
+        turns.append("others")
+        wait(pace)
+
+    def hidden(left: Sequence[Row], tally: Tally) -> None:
+        turns.append("gone")
+        hide(left, tally)
+
+    monkeypatch.setattr(Pace, "wait", waited)
+    monkeypatch.setattr(adding, "hide", hidden)
+    valkey.zremrangebyrank(key(shop, "failed"), 0, 99 if trimmed else -1)
+    one.due_now("look")
+    one.step()
+    assert in_index(shop) == on_server(valkey, shop)
+    assert turns.count("gone") > 9
+    assert ("gone", "gone") not in set(pairwise(turns))
 
 
 def test_an_error_that_nobody_foresaw_begins_anew(

@@ -108,19 +108,19 @@ def _forget(term: Term, track: Track, mark: FailedMark) -> None:
     """What is older than the oldest is gone: trimming emits no event."""
     if not mark.count:
         if _ours(term, track):
-            term.apart(track, lambda: term.store.gone_all(track.ref))
+            term.apart(track, lambda rest: term.store.gone_all(track.ref, rest))
         track.oldest_ms, track.compared_ms = None, now_ms()
     elif mark.oldest_ms is not None and (track.oldest_ms is None or mark.oldest_ms > track.oldest_ms):
         oldest_ms = mark.oldest_ms
         if Failure.objects.filter(queue_id=track.pk, in_set=True, score_ms__lt=oldest_ms).exists():
-            term.apart(track, lambda: term.store.gone_before(track.ref, oldest_ms))
+            term.apart(track, lambda rest: term.store.gone_before(track.ref, oldest_ms, rest))
         track.oldest_ms = oldest_ms
 
 
 def bury(term: Term, track: Track) -> None:
     """The queue went away: nothing is in its set, and no letter lies in it."""
     if Failure.objects.filter(queue_id=track.pk, in_set=True).exists():
-        term.apart(track, lambda: term.store.gone_all(track.ref))
+        term.apart(track, lambda rest: term.store.gone_all(track.ref, rest))
     letterbox.bury(term, track)
 
 

@@ -68,15 +68,22 @@ class Term:
         finally:
             self.pace.wrote(rows, time.monotonic() - began)
 
-    def apart(self, track: Track, write: Callable[[], Written]) -> None:
-        """What makes its own transactions, however many it needs."""
+    def apart(self, track: Track, write: Callable[[Callable[[], None]], Written]) -> None:
+        """What makes its own transactions, however many it needs; it calls what it is given between two of them."""
         if self.desk.epoch != self.epoch:
             raise Lost(self.source)
         self.flush()
         self.pace.wait()
         began = time.monotonic()
+
+        def rest() -> None:
+            nonlocal began
+            self.pace.wrote(0, min(time.monotonic() - began, LONGEST_S))
+            self.pace.wait()
+            began = time.monotonic()
+
         try:
-            written = write()
+            written = write(rest)
         finally:
             track.ours = None
             self.pace.wrote(0, min(time.monotonic() - began, LONGEST_S))

@@ -12,7 +12,7 @@ from queues.failures.store.rows import Row
 from queues.failures.store.tally import Tally
 from queues.models import Failure
 
-AT_ONCE = 5_000  # rows in one transaction: some 50 ms
+AT_ONCE = 2_000  # rows in one transaction: some 50 ms
 _FIELDS = ("id", "job", "strand_id", "score_ms", "at_ms", "in_set", "present", "how")
 
 
@@ -23,7 +23,7 @@ def jobs(queue_pk: int, wanted: Sequence[str], tally: Tally) -> None:
 
 
 def below(queue_pk: int, score_ms: int | None, tally: Tally) -> bool:
-    """All with a lower score left, None: all. At most 5,000; whether there may be more."""
+    """All with a lower score left, None: all. At most 2,000; whether there may be more."""
     found = _in_set(queue_pk)
     if score_ms is not None:
         found = found.filter(score_ms__lt=score_ms)

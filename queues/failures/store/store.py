@@ -22,6 +22,10 @@ from queues.quantities import now_ms
 from queues.types import QueueRef
 
 
+def _at_once() -> None:
+    """Nobody waits for the database."""
+
+
 class Store:
     """Writes the index of one source in one term (`epoch`) of its follower. For one thread.
 
@@ -79,13 +83,13 @@ class Store:
             leaving.jobs(self._places.of(queue).pk, [kept(job) for job in jobs], tally)
             return self._counted(tally)
 
-    def gone_before(self, queue: QueueRef, score_ms: int) -> Written:
-        """No job with a lower score is in the failed set any more. In transactions of 5,000 rows."""
-        return self._below(queue, score_ms)
+    def gone_before(self, queue: QueueRef, score_ms: int, rest: Callable[[], None] = _at_once) -> Written:
+        """No job with a lower score is in the failed set any more. In transactions of 2,000 rows, `rest` in between."""
+        return self._below(queue, score_ms, rest)
 
-    def gone_all(self, queue: QueueRef) -> Written:
-        """The failed set is empty. In transactions of 5,000 rows."""
-        return self._below(queue, None)
+    def gone_all(self, queue: QueueRef, rest: Callable[[], None] = _at_once) -> Written:
+        """The failed set is empty. In transactions of 2,000 rows, `rest` in between."""
+        return self._below(queue, None, rest)
 
     def letters(self, queue: QueueRef, letters: Sequence[FoundLetter], anew: Collection[bytes] = ()) -> Written:
         """Keep letters of a dead-letter queue, at most 1,000, each with the failure it tells of.
@@ -182,7 +186,7 @@ class Store:
             lose(self._places.of(queue), [kept(job) for job in jobs], tally)
             return self._counted(tally)
 
-    def _below(self, queue: QueueRef, score_ms: int | None) -> Written:
+    def _below(self, queue: QueueRef, score_ms: int | None, rest: Callable[[], None]) -> Written:
         groups: frozenset[str] = frozenset()
         more = True
         while more:
@@ -190,6 +194,8 @@ class Store:
             with self.writing():
                 more = leaving.below(self._places.of(queue).pk, score_ms, tally)
                 groups |= self._counted(tally).groups
+            if more:
+                rest()
         return Written(groups=groups)
 
     def _counted(self, tally: Tally, new: int = 0, wanted: Sequence[tuple[bytes, int]] = ()) -> Written:
