@@ -6,7 +6,8 @@ import logging
 
 from django.db import transaction
 
-from queues.models import Following, Notable, Queue, Snapshot, Source, Stream
+from queues.failures import merging
+from queues.models import FailureGroup, Following, Notable, Queue, Snapshot, Source, Stream
 from queues.registry import backend, configured
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ def recognise() -> None:
 @transaction.atomic
 def _forget(source: Source) -> None:
     Queue.objects.filter(source=source, pinned=False).delete()
+    # Their failures went with them; what a group says for all time must not hold them still, and then the new ones too.
+    for group in FailureGroup.objects.filter(source=source).iterator():
+        merging.recount(group)
     Snapshot.objects.filter(source=source).delete()
     # A pinned queue has another stream there.
     Stream.objects.filter(queue__source=source).delete()

@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 
 from queues import discovery, identity, readings, registry
-from queues.models import Notable, Queue, Snapshot, Source, Stream
+from queues.models import FailureGroup, FailureSignature, FailureStrand, Notable, Queue, Snapshot, Source, Stream
 from tests.seed import seed_queue
 from tests.valkey import Server, StartRedis
 
@@ -69,3 +69,18 @@ def test_what_was_followed_of_another_server_is_forgotten_also_for_pinned_queues
     assert Queue.objects.filter(slug="kept").exists()
     assert not Stream.objects.exists()
     assert not Notable.objects.exists()
+
+
+def test_what_a_group_says_for_all_time_is_not_counted_twice_on_another_server(
+    start_redis: StartRedis, settings: LazySettings
+) -> None:
+    source = Source.objects.create(name="main")
+    watch(start_redis(), settings)
+    group = FailureGroup.objects.create(source=source, slug="abc", title="boom", first_ms=1, last_ms=9, total=7)
+    signature = FailureSignature.objects.create(source=source, group=group, digest="abc", version=1)
+    for slug, pinned, total in (("mail", False, 4), ("kept", True, 3)):
+        queue = Queue.objects.create(source=source, slug=slug, pinned=pinned)
+        FailureStrand.objects.create(signature=signature, group=group, queue=queue, first_ms=1, last_ms=9, total=total)
+    watch(start_redis(), settings)
+    group.refresh_from_db()
+    assert group.total == 3
