@@ -105,7 +105,13 @@ def test_an_outage_is_said_and_what_failed_meanwhile_is_read(
     assert one.step() > 0
     assert state().why
     assert standing("main").index is Index.BLIND
+    monkeypatch.setattr("queues.failures.index.standing.BEAT_S", 0.0)
+    right_ms = standing("main").at_ms
+    assert right_ms
+    time.sleep(0.3)
+    one.due_now("look")
     one.step()
+    assert abs((standing("main").at_ms or 0) - right_ms) < 100  # what stands there grows no newer meanwhile
     server.start()
     eventually(client.ping)
     fail(client, shop, *range(100, 130))

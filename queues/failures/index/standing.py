@@ -26,30 +26,39 @@ class Stand:
         self._told_at = float("-inf")
         self._why = ""
         self._behind = 0
+        self._right_ms = 0  # up to when the index is known to be right
         self._sent: deque[tuple[float, int]] = deque()
 
     def begin(self, store: Store) -> None:
         """A new term: what was said before may be another's."""
         self._told_at, self._why, self._behind = float("-inf"), "", 0
         first = Indexing.objects.filter(source__name=store.source, since_ms=None).exists()
+        behind = Indexing.objects.filter(source__name=store.source).values_list("behind_ms", flat=True).first()
+        self._right_ms = now_ms() - (behind or 0)
         store.stand(why="", **({"since_ms": now_ms()} if first else {}))
 
     def tell(self, term: Term, tracks: Iterable[Track]) -> None:
         """All is well. A write each four seconds, and one when it is no longer behind."""
         tracks = list(tracks)
+        self._right_ms = now_ms() - self._behind
         early = time.monotonic() - self._told_at < BEAT_S and not self._why
         if early and (not self._behind or behind_ms(tracks)):
             return
         self._behind = behind_ms(tracks)
+        self._right_ms = now_ms() - self._behind
         fields: dict[str, object] = {"why": "", "behind_ms": self._behind, "commands_per_s": self._cost()}
         if (compared_ms := _compared_ms(tracks)) is not None:
             fields["compared_ms"] = compared_ms
         self._write(term, "", fields)
 
     def blind(self, term: Term, why: str) -> None:
-        """The server cannot be read. A write each four seconds, and one when the reason is another."""
+        """The server cannot be read. A write each four seconds, and one when the reason is another.
+
+        It falls behind all the while: what stands in the index was right when it was last read.
+        """
         if time.monotonic() - self._told_at >= BEAT_S or why != self._why:
-            self._write(term, why, {"why": why, "commands_per_s": self._cost()})
+            behind = max(0, now_ms() - self._right_ms)
+            self._write(term, why, {"why": why, "behind_ms": behind, "commands_per_s": self._cost()})
 
     def _write(self, term: Term, why: str, fields: dict[str, object]) -> None:
         with term.writing():
