@@ -56,6 +56,7 @@ def test_a_letter_is_shown_as_it_is_read_and_what_is_not_found_is_said(dead: Que
     assert MARKUP not in text
     assert "QXZQXZ" not in text
     assert "Its data is no object" in text
+    assert 'class="q full lack"' in text  # a column that is wide enough for all that may be missing
     assert ONE + "say/" not in text
     assert ONE + "say/" in as_role("admin").get(ONE).content.decode()
 
