@@ -38,7 +38,7 @@ def test_the_worst_group_is_told_with_the_beginning_of_its_wave_and_the_deploy_b
     deploys.record(f"v2 {MARKUP}", now_ms() - 46 * MINUTE)
     answer = viewer.get("/failures/")
     text = Page(answer).text
-    assert "Error: boom comes in a wave since" in text
+    assert "Error: boom has come in a wave since" in text
     assert "v2 " in text
     assert "v1 went live" not in text
     assert MARKUP not in answer.content.decode()
@@ -53,4 +53,4 @@ def test_a_deploy_of_long_ago_is_not_told_with_it(viewer: Client) -> None:
 
 def test_what_comes_as_usual_is_no_wave(viewer: Client) -> None:
     _fail(wave=0)
-    assert "comes in a wave" not in Page(viewer.get("/failures/")).text
+    assert "in a wave" not in Page(viewer.get("/failures/")).text
