@@ -26,7 +26,8 @@ def add(request: HttpRequest) -> HttpResponse:
     given = form.cleaned_data
     with transaction.atomic():
         made = deploys.record(given["version"], form.at_ms(), given["source"], request.user.get_username())
-        record(request, "deploy-add", source=made.source, version=made.version, at_ms=made.at_ms)
+        version = made.version
+        record(request, "deploy-add", source=made.source, note=version, version=version, at_ms=made.at_ms)
     messages.success(
         request, _("%(version)s is kept: it is marked where failures are drawn.") % {"version": made.version}
     )

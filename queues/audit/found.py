@@ -118,7 +118,7 @@ def each(filters: Filters) -> Iterator[AuditEntry]:
 
 def _matching(filters: Filters) -> QuerySet[AuditEntry]:
     exact = {name: getattr(filters, name) for name in ("who", "action", "source", "queue", "status")}
-    found = AuditEntry.objects.filter(**{name: value for name, value in exact.items() if value})
+    found = AuditEntry.objects.select_related("group").filter(**{name: value for name, value in exact.items() if value})
     if filters.since:
         found = found.filter(at__gte=filters.since)
     if filters.until:

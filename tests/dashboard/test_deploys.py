@@ -41,6 +41,7 @@ def test_a_deploy_is_kept_shown_and_audited(operator: Client) -> None:
     entry = AuditEntry.objects.get(action="deploy-add")
     assert (entry.source, entry.parameters) == ("main", {"version": "1.42.0", "at_ms": made.at_ms})
     assert "1.42.0" in Page(operator.get("/failures/")).text
+    assert "1.42.0" in Page(operator.get("/audit/")).text
 
 
 def test_a_deploy_may_have_been_earlier(operator: Client) -> None:

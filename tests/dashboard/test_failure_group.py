@@ -371,3 +371,11 @@ def test_a_page_costs_a_bounded_number_of_queries(operator: Client, group: Failu
     with CaptureQueriesContext(connection) as caught:
         _page(operator, group)
     assert len(caught) <= 40
+
+
+def test_the_audit_log_names_the_group_of_each_act(operator: Client, group: FailureGroup) -> None:
+    FailureGroup.objects.filter(pk=group.pk).update(title=f"boom {MARKUP}")
+    operator.post(f"/failures/{group.slug}/resolve/")
+    raw = operator.get("/audit/").content.decode()
+    assert f'href="/failures/{group.slug}/"' in raw
+    assert "boom &lt;b&gt;" in raw
