@@ -26,7 +26,7 @@ from queues.failures.classes import words as rule_words
 from queues.failures.find import known
 from queues.failures.find.rows import growth
 from queues.failures.signature import explain, words
-from queues.failures.types import Applied, Kind, Life, SplitBy, Thrown
+from queues.failures.types import UNSOLVED, Applied, Kind, Life, SplitBy, Thrown
 from queues.failures.windows import since as begin_of
 from queues.models import AuditEntry, Deploy, FailureGroup, FailureNote, FailureSample, FailureSignature
 from queues.quantities import now_ms
@@ -119,7 +119,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
         "figures": figures,
         "live": live,
         "moved": live[f"moved.{figures.life}"],
-        "wave": wave(about, now=now),
+        "wave": wave(about, now=now) if _rises(about, now) else None,
         "chart": made,
         "charted": charted(group.slug, query.span, made),
         "chart_key": keys.chart(group.slug, query.span),
@@ -137,6 +137,12 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
         "regressed_by": _regressed_by(group, about.source),
         "since": since(about, now),
     }
+
+
+def _rises(about: Whole, now: int) -> bool:
+    """Whether its failures come in a wave: steady noise, and what is settled, has none."""
+    grown = growth(about.group.life, about.group.first_ms, about.h1, about.usual, now)
+    return about.group.life in UNSOLVED and (grown.fast or grown.word is not None or about.usual is None)
 
 
 def since(about: Whole, now: int) -> dict[str, int]:

@@ -25,6 +25,9 @@ from queues import operations
 from queues.actions import Action
 from queues.audit import Status
 from queues.bulk import indexed
+from queues.failures.about import whole
+from queues.failures.classes import advice
+from queues.failures.types import Kind
 from queues.models import Bulk
 from queues.quantities import duration, number
 from queues.types import Counts, State
@@ -209,7 +212,15 @@ def _warnings(action: Action, picked: Picked, about: QueueSubject) -> Sequence[s
         return [warning]
     done = action is Action.RETRY and picked.state is State.COMPLETED
     again = [gettext("These jobs have done their work. It will be done again.")] if done else []
-    return [*again, *(_held_up(about) if action in STARTS else [])]
+    vain = _in_vain(picked) if action is Action.RETRY else []
+    return [*again, *vain, *(_held_up(about) if action in STARTS else [])]
+
+
+def _in_vain(picked: Picked) -> Sequence[str]:
+    """What the class of their group says about running these jobs again as they are."""
+    if picked.group is None or (failed := whole(picked.group)).kind is not Kind.PERMANENT:
+        return []
+    return [advice(failed.kind, failed.kinds[0][1] if failed.kinds and not picked.group.kind_set else "")]
 
 
 def _held_up(about: QueueSubject) -> Sequence[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
@@ -19,6 +20,8 @@ from dashboard.http import page
 from dashboard.selection.bar import Bar, verbs
 from dashboard.words import shown
 from queues import audit, masking
+from queues.backend import Failures
+from queues.errors import QueueError
 from queues.failures import merging, occurrences
 from queues.failures.about.whole import Lane, job_of, lanes
 from queues.failures.find import known
@@ -66,6 +69,8 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     among = lanes(group.source.name, strands)
     found = occurrences.find(group, query.which, older=query.older, newer=query.newer)
     lone = _lone(among, query.which)
+    if lone and "done" in request.GET:
+        _look_again(lone, found.rows)
     rows = _rows(group.source.name, found.rows, pickable=lone is not None)
     total = occurrences.count(group, query.which)
     context = {
@@ -152,6 +157,25 @@ def _rows(source: str, found: Sequence[Failure], *, pickable: bool) -> Sequence[
         value = f"{row.job} {encode_part(b'%d' % row.score_ms, colon=True)}" if can else ""
         made.append(Row(row, queue, job, _where(row), letters.get(row.pk), value))
     return made
+
+
+def _look_again(ref: QueueRef, found: Sequence[Failure]) -> None:
+    """Right after an action the index is a moment behind: which of these are in the failed set the server tells.
+
+    One short script; where it cannot be asked, rows stay as the index has them.
+    """
+    reader = backend(ref.source)
+    jobs = {row.pk: job.id for row in found if row.in_set and (job := job_of(ref, row.job))}
+    if not jobs or Capability.FAILURES not in reader.capabilities:
+        return
+    try:
+        there = cast(Failures, reader).failed_jobs(ref, list(jobs.values()))
+    except QueueError:
+        return
+    for row in found:
+        now = there.get(jobs.get(row.pk, b""))
+        if row.pk in jobs and (now is None or now.score_ms != row.score_ms):
+            row.in_set = row.present = False
 
 
 def _where(row: Failure) -> Where:

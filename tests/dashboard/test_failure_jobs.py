@@ -67,6 +67,12 @@ def picks(client: Client, group: FailureGroup, number: int = 2, query: str = "")
     return fields | {"job": boxes[:number]}
 
 
+def _gone(response: Any) -> set[str]:
+    """The jobs of a list that are said to be gone."""
+    rows = {node.attrs["data-job"]: node.text for node in Page(response).nodes if "data-job" in node.attrs}
+    return {job for job, text in rows.items() if "gone" in text}
+
+
 def _failed(valkey: redis.Redis) -> int:
     return int(valkey.zcard("bull:payments:failed"))
 
@@ -120,6 +126,23 @@ def test_ticked_jobs_are_retried_and_no_others_and_the_entry_is_of_the_group(
     entry = AuditEntry.objects.get(action="retry")
     assert (entry.group, entry.outcomes) == (group, {"done": 2})
     assert "Retried 2 jobs" in Page(operator.get(f"/failures/{group.slug}/")).text
+
+
+def test_the_list_after_an_action_shows_it_before_the_index_knows(operator: Client, group: FailureGroup) -> None:
+    before, sent = _gone(operator.get(f"/failures/{group.slug}/jobs/")), picks(operator, group)
+    answer = operator.post(ACT.format("retry"), sent | {"key": "k", "attempts": "keep"})
+    after = _gone(operator.get(answer["Location"]))
+    assert after - before == {value.split()[0] for value in sent["job"]}
+    # A later look tells what the index knows.
+    assert _gone(operator.get(f"/failures/{group.slug}/jobs/")) == before
+
+
+def test_who_retries_what_fails_the_same_way_is_told(operator: Client, group: FailureGroup) -> None:
+    sent, told = picks(operator, group), "A retry fails the same way"
+    assert told not in operator.post(ASK.format("retry"), sent).content.decode()
+    FailureStrand.objects.update(kind="permanent")
+    assert told in operator.post(ASK.format("retry"), sent).content.decode()
+    assert told not in operator.post(ASK.format("remove"), sent).content.decode()
 
 
 def test_a_job_that_failed_again_since_is_left(operator: Client, group: FailureGroup, valkey: redis.Redis) -> None:
