@@ -18,7 +18,9 @@ from dashboard.failures.figures import Figures, charted, drawn
 from dashboard.failures.sums import index, standing_of
 from dashboard.failures.words import KIND_WORDS, SPAN_WORDS, SPLIT_WORDS
 from queues import deploys, masking, stack
+from queues.audit import Status
 from queues.errors import BadInput, QueueError
+from queues.failures import life
 from queues.failures.about import Compared, Span, Spread, Whole, at_path, compared, series, shares, suggested, wave
 from queues.failures.about.whole import job_of
 from queues.failures.classes import advice
@@ -134,6 +136,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
         "splits": [(by, SPLIT_WORDS[by]) for by in SplitBy],
         "notes": _notes(about),
         "before": _before(about),
+        "why": _why(group),
         "regressed_by": _regressed_by(group, about.source),
         "since": since(about, now),
     }
@@ -240,6 +243,15 @@ def _before(about: Whole) -> Sequence[trail.Line]:
     """What was done to this group and to those that were merged into it, the newest first."""
     ours = Q(group=about.group) | Q(group__merged_into=about.group)
     return [trail.Line(entry) for entry in AuditEntry.objects.filter(ours).order_by("-pk")[:ENTRIES]]
+
+
+def _why(group: FailureGroup) -> str:
+    """The reason that was given for how the group stands."""
+    act = {Life.IGNORED: life.IGNORE, Life.RESOLVED: life.RESOLVE}.get(Life(group.life))
+    if act is None:
+        return ""
+    said = AuditEntry.objects.filter(group=group, action=act, status=Status.DONE).order_by("-pk")
+    return said.values_list("reason", flat=True).first() or ""
 
 
 def _regressed_by(group: FailureGroup, source: str) -> Sequence[Deploy]:

@@ -163,7 +163,7 @@ def test_a_group_is_resolved_reopened_and_ignored_with_entries(operator: Client,
         ("reopen/", {}, Life.OPEN),
         ("ignore/", {"how": "until", "hours": "8"}, Life.IGNORED),
         ("reopen/", {}, Life.OPEN),
-        ("ignore/", {"how": "count", "number": "100"}, Life.IGNORED),
+        ("ignore/", {"how": "count", "number": "100", "reason": f"mail team {MARKUP}"}, Life.IGNORED),
     ):
         assert operator.post(_url(group, rest), body).status_code == 302
         group.refresh_from_db()
@@ -173,6 +173,7 @@ def test_a_group_is_resolved_reopened_and_ignored_with_entries(operator: Client,
     assert group.ignore_total == group.total + 100
     page = _page(operator, group)
     assert "Ignored by oona" in page.text
+    assert "mail team &lt;" in page.source
     assert "Resolve a group of failures" in page.text
 
 
