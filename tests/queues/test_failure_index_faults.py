@@ -15,6 +15,7 @@ from typing import NoReturn
 
 import pytest
 import redis
+from django.conf import LazySettings
 from django.conf import settings as django_settings
 from django.db import OperationalError, connection
 from django.utils import timezone
@@ -90,10 +91,10 @@ def test_a_queue_that_our_user_may_not_read_is_tried_again_later(
 
 
 def test_an_outage_is_said_and_what_failed_meanwhile_is_read(
-    start_redis: StartRedis, settings: object, monkeypatch: pytest.MonkeyPatch
+    start_redis: StartRedis, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start_redis("--appendonly", "yes")
-    monkeypatch.setattr(settings, "MIRANTE_SOURCES", (server.config(),), raising=False)
+    settings.MIRANTE_SOURCES = (server.config(),)
     registry.forget()
     client = server.client()
     [shop] = know(b"shop")
