@@ -128,6 +128,11 @@ class Board:
             self.said = (update.say, self.number)
         return self._count(update) or self.number > before
 
+    def begin_anew(self, drawer: Drawer | None) -> None:
+        """Forget what was drawn: all that is drawn from now on counts as changed."""
+        self.drawer = drawer
+        self.parts.clear()
+
     def keep(self, rows: Collection[str]) -> None:
         """Forget other rows: nobody shows them, so that they are drawn no longer and grow old here."""
         for name in [name for name, part in self.parts.items() if part.row and part.row not in rows]:

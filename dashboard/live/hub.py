@@ -33,6 +33,7 @@ HEARTBEAT_S = 1.2  # a socket hears something after so long, and a tick
 INTEREST_S = 5.0
 IDLE_S = 5.0  # without a socket for so long, the hub ends; the next socket begins another
 THREADS = 4
+MISSED_S = 3.0  # the follower says something about each source once a second
 
 T = TypeVar("T")
 Key = tuple[Topic, str]  # with the language
@@ -134,6 +135,8 @@ class Hub:
         if heard is None:
             return  # nobody here watches it any longer
         turned = heard.standing is None or heard.standing.pulse is not news.standing.pulse
+        if heard.standing is not None and self._loop.time() - heard.at >= MISSED_S:
+            self._begin_anew(topic.source)
         heard.at, heard.at_ms, heard.standing = self._loop.time(), now_ms(), news.standing
         self._frames.forget()
         for (about, language), board in self._boards.items():
@@ -144,6 +147,12 @@ class Hub:
                     self._start(self._draw(board, board.drawer, language))
         if turned:
             self._wake(viewer for viewer in self._viewers if any(each.source == topic.source for each in viewer.topics))
+
+    def _begin_anew(self, source: str) -> None:
+        """News were missed: what is drawn may be old, and pages that read themselves meanwhile may show otherwise."""
+        for (topic, _language), board in self._boards.items():
+            if topic.source == source:
+                board.begin_anew(drawers.drawer(topic))
 
     async def _draw(self, board: Board, drawer: Drawer, language: str) -> None:
         """Draw what is pending, and what becomes so meanwhile."""

@@ -274,6 +274,18 @@ async def test_a_silent_follower_is_said_and_since_when(monkeypatch: pytest.Monk
     await socket.gone()
 
 
+async def test_after_news_were_missed_all_that_is_drawn_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "MISSED_S", 0.5)
+    socket = await opened(showing(b"a"))
+    await told_when_listening(overview_news(row("a", waiting=1)))
+    told = parts_of(await socket.until("parts"))
+    # The page has read itself anew meanwhile, when it looked otherwise.
+    await asyncio.sleep(0.6)
+    await tell(overview_news(row("a", waiting=1)))
+    assert parts_of(await socket.until("parts")) == told
+    await socket.gone()
+
+
 async def test_several_sources_stand_as_the_worst_of_them() -> None:
     socket = await opened(overview("main", "other"))
     await told_when_listening(source_news("main"), source_news("other", Pulse.CATCHING_UP))
