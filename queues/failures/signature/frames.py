@@ -28,7 +28,7 @@ _HELPERS = frozenset(_HELPERS_WORDS.split())
 _ANONYMOUS = re.compile(r"\.?(?:<anonymous>|<computed>|\(anonymous\)|_callee\d*\$?|\$_?\d*)|^\{anonymous\}$")
 _ROOT = re.compile(
     r"^(?:[A-Za-z]:/(?:Users/[^/]+/|inetpub/(?:wwwroot/)?)?|/)"
-    r"(?:opt/render/project/(?:src/)?|home/runner/work/[^/]+/[^/]+/|usr/src/(?:app/)?|usr/local/(?:app/)?|app/|(?:home|Users)/[^/]+/|root/|srv/|opt/|var/(?:www/(?:html/)?|task/|app/)"
+    r"(?:opt/render/project/(?:src/)?|home/runner/[^/]+/[^/]+/[^/]+/|usr/src/(?:app/)?|usr/local/(?:app/)?|app/|(?:home|Users)/[^/]+/|root/|srv/|opt/|var/(?:www/(?:html/)?|task/|app/)"
     r"|workspaces?/|code/|data/|mnt/[^/]+/|tmp/)?"
 )
 _SOURCES = (
