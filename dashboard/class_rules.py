@@ -81,7 +81,7 @@ class RuleForm(forms.Form):
         if typed and not source:
             self.add_error("source", _("A queue belongs to a source: choose that too."))
         elif typed:
-            ref = next((ref for ref in readings.names(source) if typed in (ref.label, ref.slug)), None)
+            ref = readings.called(source, typed)
             if ref is None:
                 self.add_error("queue", _("No queue of this name is known in this source."))
         if not self.errors:

@@ -95,7 +95,7 @@ class LettersForm(forms.Form):
         typed = self.cleaned_data["origin"].strip()
         if not typed:
             return None
-        found = next((ref for ref in readings.names(self.queue.source) if typed in (ref.label, ref.slug)), None)
+        found = readings.called(self.queue.source, typed)
         if found is None:
             raise forms.ValidationError(_("No queue of this name is known in this source."))
         if found == self.queue:

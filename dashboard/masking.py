@@ -64,7 +64,7 @@ class MaskingForm(forms.Form):
         if typed and not source:
             self.add_error("source", _("A queue belongs to a source: choose that too."))
         elif typed:
-            found["ref"] = next((ref for ref in readings.names(source) if typed in (ref.label, ref.slug)), None)
+            found["ref"] = readings.called(source, typed)
             if found["ref"] is None:
                 self.add_error("queue", _("No queue of this name is known in this source."))
         return found

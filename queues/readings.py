@@ -178,6 +178,11 @@ def names(name: str) -> frozenset[QueueRef]:
     return frozenset(ref for ref, _gone, _pinned in _known(name).queues)
 
 
+def called(name: str, typed: str) -> QueueRef | None:
+    """The queue of a source that somebody typed, by its label or slug; None where the list has none. One query."""
+    return next((ref for ref in names(name) if typed in (ref.label, ref.slug)), None)
+
+
 def of(ref: QueueRef) -> QueueReading | None:
     """One queue as it was last stored; None when it is not in the list. Two queries."""
     row = Queue.objects.filter(source__name=ref.source, slug=ref.slug).values_list("gone_since", "pinned").first()
