@@ -13,8 +13,8 @@ from dashboard.access import RIGHTS, Right, Role
 # What later versions bring stands in the table of rights already, and on no page.
 LATER = frozenset(
     {
-        *(Right.REPLAY, Right.RUN_SCHEDULE, Right.SCHEDULES, Right.ALERTS_ACKNOWLEDGE),
-        *(Right.ALERT_RULES, Right.CHANNELS, Right.SETTINGS),
+        *(Right.RUN_SCHEDULE, Right.SCHEDULES, Right.ALERTS_ACKNOWLEDGE),
+        *(Right.ALERT_RULES, Right.CHANNELS),
     }
 )
 
@@ -61,6 +61,13 @@ GROUPS: Sequence[tuple[Promise, Sequence[tuple[Right, Promise]]]] = (
             (Right.FAILURES, _("resolve, ignore, merge, split and annotate groups of failures, tell of deploys")),
             (Right.CLASSES, _("keep rules for the classes of failures, and set the class of a group by hand")),
             (Right.MAPPINGS, _("say which queues hold dead letters, and how these are read")),
+        ),
+    ),
+    (
+        _("Replays"),
+        (
+            (Right.REPLAY, _("plan, start, pause and cancel replays, and approve those of others")),
+            (Right.SETTINGS, _("set the limits of replays: largest set, highest pace, approval")),
         ),
     ),
     (

@@ -42,6 +42,7 @@ class Capability(StrEnum):
     EVENTS = "events"  # `queues.backend.Events`: what happens can be followed
     FAILURES = "failures"  # `queues.backend.Failures`: failed jobs can be indexed
     ACTIONS = "actions"  # `queues.backend.Actions`: queues and jobs can be changed
+    REPLAYS = "replays"  # `queues.backend.Replays`: jobs can be sent again, each exactly once
 
 
 class Mark(StrEnum):

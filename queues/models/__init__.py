@@ -17,6 +17,7 @@ from queues.models.failures import (
 )
 from queues.models.following import Following, Notable, Stream
 from queues.models.operating import AuditEntry, Bulk, BulkBatch, Masking, RemovedJob
+from queues.models.replays import Replay, ReplayJob, ReplayLimits, ReplayLine, ReplayQueue, ReplaySpan
 from queues.models.sources import Cost, Queue, Snapshot, Source
 
 __all__ = [
@@ -42,6 +43,12 @@ __all__ = [
     "Notable",
     "Queue",
     "RemovedJob",
+    "Replay",
+    "ReplayJob",
+    "ReplayLimits",
+    "ReplayLine",
+    "ReplayQueue",
+    "ReplaySpan",
     "Snapshot",
     "Source",
     "Stream",
