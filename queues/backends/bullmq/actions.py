@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from queues.actions import Action, Below, Clock, Members, NewJob, Result, Step, Stored, Target
-from queues.backends.bullmq import additions, copies, moves, removals, steering, sweeps
+from queues.backends.bullmq import additions, copies, moves, removals, replays, steering, sweeps
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.writer import Writer
 from queues.registry import SourceConfig
+from queues.sendings import Copy, InPlace, Looked, Sent, Standing
 from queues.types import JobRef, QueueRef, State
 
 CONNECTIONS = 4
 
 
 class BullMQActions:
-    """BullMQ 4.x (retry, promote, remove), 5.x and 6.x. See `queues.backend.Actions` for each method."""
+    """BullMQ 4.x (retry, promote, remove, send), 5.x and 6.x. See `queues.backend.Actions` for each method, and
+    `queues.sendings.Replays` for those that send jobs again."""
 
     def __init__(self, config: SourceConfig) -> None:
         self._writer = Writer(Connection(config, connections=CONNECTIONS, once=True))
@@ -107,6 +109,45 @@ class BullMQActions:
 
     def release_limit(self, queue: QueueRef) -> Result:
         return steering.release_limit(self._writer, queue)
+
+    def look(self, queue: QueueRef, targets: Sequence[Target], *, state: State) -> Sequence[Looked]:
+        return replays.look(self._writer, queue, targets, state=state)
+
+    def look_copies(self, queue: QueueRef, copies: Sequence[NewJob]) -> Sequence[Looked]:
+        return replays.look_copies(self._writer, queue, copies)
+
+    def send(
+        self,
+        queue: QueueRef,
+        jobs: Sequence[InPlace],
+        *,
+        state: State,
+        plan: str,
+        reset: bool,
+        twins: bool,
+        orphans: bool,
+        drop: Sequence[str] = (),
+    ) -> Sequence[Sent]:
+        return replays.send(
+            self._writer, queue, jobs, state=state, plan=plan, reset=reset, twins=twins, orphans=orphans, drop=drop
+        )
+
+    def send_copies(
+        self, queue: QueueRef, copies: Sequence[Copy], *, plan: str, new_ids: bool, drop: Sequence[str] = ()
+    ) -> Sequence[Sent]:
+        return replays.send_copies(self._writer, queue, copies, plan=plan, new_ids=new_ids, drop=drop)
+
+    def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:
+        return replays.receipts(self._writer, queue, receipts)
+
+    def drop_receipts(self, queue: QueueRef, receipts: Sequence[str]) -> None:
+        replays.drop_receipts(self._writer, queue, receipts)
+
+    def standings(self, queue: QueueRef, ids: Sequence[bytes]) -> Sequence[Standing]:
+        return replays.standings(self._writer, queue, ids)
+
+    def take_back(self, queue: QueueRef, jobs: Sequence[tuple[Target, bytes]]) -> Sequence[Result]:
+        return replays.take_back(self._writer, queue, jobs)
 
     def close(self) -> None:
         self._writer.connection.close()
