@@ -26,6 +26,7 @@ from dashboard.views import (
     overview,
     queues,
     removed,
+    replays,
     system,
     users,
 )
@@ -58,6 +59,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("audit/<int:pk>/progress/", audit.progress, name="audit-progress"),
     path("audit/<int:pk>/stop/", audit.stop, name="audit-stop"),
     path("removed/", removed.removed, name="removed"),
+    path("replays/", replays.replays, name="replays"),
+    path("replays/<int:pk>/jobs/", replays.jobs, name="replay-jobs"),
+    path("replays/<int:pk>/jobs.csv", replays.jobs_csv, name="replay-jobs-csv"),
+    path("replays/<int:pk>/jobs.jsonl", replays.jobs_jsonl, name="replay-jobs-jsonl"),
     path("removed/restore/", removed.restore_some, name="restore-some"),
     path("removed/<int:pk>/restore/", removed.restore, name="restore"),
     path("queues/<source:source>/<queue:queue>/jobs/<job:job>/reveal/", jobs.reveal, name="reveal"),
