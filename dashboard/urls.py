@@ -26,6 +26,8 @@ from dashboard.views import (
     overview,
     queues,
     removed,
+    replay,
+    replay_acts,
     replay_edit,
     replays,
     system,
