@@ -1,0 +1,10 @@
+"""The set of a plan: collected into rows, each looked at on the server, in bounded memory and resumable at any moment.
+
+Steps: collecting, looking, and reading where the terms need the jobs' data; then the plan is a draft.
+"""
+
+from queues.replay.freezing.again import relook, reread, step_after
+from queues.replay.freezing.progress import Progress, progress
+from queues.replay.freezing.work import Freezing, Step
+
+__all__ = ["Freezing", "Progress", "Step", "progress", "relook", "reread", "step_after"]

@@ -1,0 +1,6 @@
+"""What a plan would do, before it does anything."""
+
+from queues.replay.preview.showing import preview
+from queues.replay.preview.types import Class, Effect, Found, Further, Preview, Share, Sight, Target
+
+__all__ = ["Class", "Effect", "Found", "Further", "Preview", "Share", "Sight", "Target", "preview"]
