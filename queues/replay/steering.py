@@ -1,4 +1,18 @@
-"""What people do to a plan. Each act takes the phase it expects and changes it in one statement."""
+"""What people do to a plan. Each act takes the phase it expects and changes it in one statement.
+
+What this leaves to the runner:
+
+- `cancel` of a plan that was started, or of more than a few jobs, makes it CANCELLING. `step` is then "taking-back"
+  where what was sent and not begun shall be taken back too, else empty. The runner sends nothing more; it asks the
+  server by `receipts` about rows that are READY, as a lost worker may have sent some of them; it writes these down as
+  SENT and puts the others, and those that are HELD, BACK, in bounded steps; takes back what was asked for; then it
+  makes the plan CANCELLED, with `ended_at`, and completes `entry`. Who cancelled stands in the line and in the log.
+- `take_back`, and `cancel` before anything was sent, take the lease from whoever prepares the plan: `LeaseLost`.
+- `go_on` finds out where a plan was by its columns: `started_at`, `rest_at` and `sent_at`, whether it has a canary.
+  Out of a canary that failed or was too late it makes it RUNNING with `rest_at`. After BLOCKED it sets
+  `Terms.key_failed` to GO_ON: rows that are HELD behind one that failed again have to be made READY then.
+- `change_pace` writes `terms` alone: who sends reads them anew, and climbs from the new `pace_from`.
+"""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ class Phase(StrEnum):
     ENDING = "ending"  # all is sent; what was sent is awaited
     PAUSED = "paused"  # by a person
     STOPPED = "stopped"  # by itself; `why` says why; can go on
+    CANCELLING = "cancelling"  # nothing more is sent; what was not sent is put back, bit by bit; then CANCELLED
     DONE = "done"
     CANCELLED = "cancelled"
     FAILED = "failed"  # its set could not be frozen
@@ -32,7 +33,7 @@ ACTIVE = frozenset({Phase.ARMED, Phase.CANARY, Phase.RUNNING, Phase.ENDING})  # 
 HALTED = frozenset({Phase.DECIDING, Phase.PAUSED, Phase.STOPPED})  # a person has to say so
 ENDED = frozenset({Phase.DONE, Phase.CANCELLED, Phase.FAILED})
 # The runner takes these up: halted ones too, since what was sent goes on and is watched.
-TENDED = frozenset({Phase.FREEZING, *ACTIVE, *HALTED})
+TENDED = frozenset({Phase.FREEZING, Phase.CANCELLING, *ACTIVE, *HALTED})
 
 
 class Place(StrEnum):
