@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from queues.backend import BODY_CAP
 from queues.names import show_controls
 from queues.payload.layout import Layout
+from queues.payload.parsing import fault
 from queues.payload.scan import Malformed, scan
 from queues.quantities import size
 from queues.redaction import MASK, Rules, mask_text
@@ -91,14 +92,13 @@ def edited(text: str, before: Editable, rules: Rules, *, may_drop: bool = False)
 
 def valid_json(text: str) -> str:
     """Why a text is not JSON as JavaScript reads it, with the place; "" when it is."""
-    try:
-        odd = any(value[0] in "NI-" and value[-1] in "Ny" for _key, value, _end, _whole in scan(text, cut=False))
-    except Malformed as error:
-        at = int(error.args[0])
-        line = text.count("\n", 0, at) + 1
-        column = at - (text.rfind("\n", 0, at) + 1) + 1
-        return _("This is no JSON, from line %(line)d, column %(column)d on.") % {"line": line, "column": column}
-    return _("NaN and Infinity are no JSON: workers could not read it.") if odd else ""
+    found = fault(text)
+    if found is None:
+        return ""
+    if found.constant:
+        return _("NaN and Infinity are no JSON: workers could not read it.")
+    place = {"line": found.line, "column": found.column}
+    return _("This is no JSON, from line %(line)d, column %(column)d on.") % place
 
 
 def secret_spans(text: str, rules: Rules) -> Iterator[Span]:
