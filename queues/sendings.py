@@ -42,6 +42,7 @@ class Conflict(StrEnum):
     PARENT_GONE = "parent-gone"  # or has gone on without it
     OTHER_PLAN = "other-plan"  # another plan that has not ended is to send it
     SENT_BEFORE = "sent-before"  # a replay has sent it already
+    DOUBLE = "double"  # a letter of a job that the same plan sends already
     DAMAGED = "damaged"  # a worker could not read it
     UNMAPPED = "unmapped"  # a letter that does not tell what to send, or to which queue
     UNFIT = "unfit"  # the edit does not fit its data

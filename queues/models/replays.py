@@ -36,13 +36,14 @@ class Replay(models.Model):
         AuditEntry, on_delete=models.SET_NULL, null=True, related_name="replay", help_text=_("of its start")
     )
     phase = models.CharField(max_length=20, default="freezing", help_text=_("queues.replay.types.Phase"))
-    step = models.CharField(max_length=20, default="", help_text=_("of freezing: collecting, looking, keys, ordering"))
+    step = models.CharField(max_length=20, default="", help_text=_("of freezing and ordering"))
     cursor = models.TextField(default="", help_text=_("where freezing goes on"))
     why = models.CharField(max_length=20, default="", help_text=_("queues.replay.types.Stop: why it stopped"))
     holding = models.CharField(max_length=20, default="", help_text=_("the same: why it holds for now"))
     note = models.TextField(default="", help_text=_("the error that belongs to it, without secrets"))
     facts = models.JSONField(default=dict, help_text=_("what the runner keeps between slices"))
     frozen_ms = models.BigIntegerField(null=True, help_text=_("nothing that failed later is part of it"))
+    frozen = models.JSONField(default=dict, help_text=_("what freezing counted: queues.replay.freezing.counting"))
     looked_at = models.DateTimeField(null=True, help_text=_("when its jobs were last looked at on the server"))
     later = models.BigIntegerField(null=True, help_text=_("failures that came after it was frozen, as last counted"))
     starts_at = models.DateTimeField(null=True, help_text=_("until then the start can be taken back"))
@@ -90,7 +91,7 @@ class ReplayJob(models.Model):
     replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="jobs")
     queue = models.ForeignKey(Queue, on_delete=models.CASCADE, related_name="+")
     job = models.TextField(help_text=_("its id as in URLs"))
-    seen = models.CharField(max_length=40, default="", help_text=_("queues.actions.Target.seen, as text"))
+    seen = models.CharField(max_length=50, default="", help_text=_("queues.actions.Target.seen, as in URLs"))
     state = models.CharField(max_length=20, default="failed", help_text=_("where it was: failed, completed, waiting"))
     acts = models.CharField(max_length=10, default="retry", help_text=_("queues.replay.types.Acts"))
     target = models.ForeignKey(Queue, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("null: none"))
@@ -127,6 +128,9 @@ class ReplayJob(models.Model):
         constraints = [models.UniqueConstraint(fields=["replay", "queue", "job", "seen"], name="replay_job_once")]
         indexes = [
             models.Index(fields=["replay", "place", "rank", "id"], name="replay_job_next"),
+            models.Index(
+                fields=["replay", "key", "rank", "id"], condition=models.Q(key__isnull=False), name="replay_job_by_key"
+            ),
             models.Index(fields=["replay", "after"], condition=models.Q(after__isnull=False), name="replay_job_after"),
             models.Index(fields=["queue", "job"], name="replay_job_by_job"),
             models.Index(
