@@ -103,7 +103,7 @@ class Migration(migrations.Migration):
                 ('was', models.BinaryField(help_text='fields that a retry took from it, to take it back with', null=True)),
                 ('fate', models.CharField(default='', help_text='queues.replay.types.Fate', max_length=10)),
                 ('tries', models.PositiveIntegerField(default=0, help_text='attempts seen to fail since it was sent')),
-                ('ended_ms', models.BigIntegerField(null=True)),
+                ('ended_ms', models.BigIntegerField(help_text='null: it has not ended as far as is known', null=True)),
                 ('original', models.CharField(default='', help_text='of a copy: removed or kept; empty: still there', max_length=10)),
                 ('again', models.ForeignKey(help_text='of the failure again', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queues.failuregroup')),
                 ('group', models.ForeignKey(help_text='of the failure it is about', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='queues.failuregroup')),
@@ -181,6 +181,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='replayjob',
             index=models.Index(condition=models.Q(('place', 'sent')), fields=['replay', 'fate', 'ended_ms'], name='replay_job_fate'),
+        ),
+        migrations.AddIndex(
+            model_name='replayjob',
+            index=models.Index(condition=models.Q(('ended_ms__isnull', True), ('place', 'sent')), fields=['replay', 'sent_ms', 'id'], name='replay_job_under_way'),
+        ),
+        migrations.AddIndex(
+            model_name='replayjob',
+            index=models.Index(condition=models.Q(('canary', True)), fields=['replay', 'place'], name='replay_job_canary'),
         ),
         migrations.AddIndex(
             model_name='replayjob',

@@ -116,7 +116,7 @@ class ReplayJob(models.Model):
     was = models.BinaryField(null=True, help_text=_("fields that a retry took from it, to take it back with"))
     fate = models.CharField(max_length=10, default="", help_text=_("queues.replay.types.Fate"))
     tries = models.PositiveIntegerField(default=0, help_text=_("attempts seen to fail since it was sent"))
-    ended_ms = models.BigIntegerField(null=True)
+    ended_ms = models.BigIntegerField(null=True, help_text=_("null: it has not ended as far as is known"))
     again = models.ForeignKey(
         FailureGroup, on_delete=models.SET_NULL, null=True, related_name="+", help_text=_("of the failure again")
     )
@@ -136,6 +136,12 @@ class ReplayJob(models.Model):
             models.Index(
                 fields=["replay", "fate", "ended_ms"], condition=models.Q(place="sent"), name="replay_job_fate"
             ),
+            models.Index(
+                fields=["replay", "sent_ms", "id"],
+                condition=models.Q(place="sent", ended_ms__isnull=True),
+                name="replay_job_under_way",
+            ),
+            models.Index(fields=["replay", "place"], condition=models.Q(canary=True), name="replay_job_canary"),
             models.Index(
                 fields=["target", "made"], condition=models.Q(place="sent") & ~models.Q(made=""), name="replay_job_made"
             ),
