@@ -1,0 +1,37 @@
+"""What rows of plans are called: jobs and stays as in URLs, and back to exact bytes."""
+
+from __future__ import annotations
+
+from queues.actions import Target
+from queues.failures.store.ids import kept, linked
+from queues.models import ReplayJob
+from queues.names import decode_part, encode_part
+
+NAME = 200  # characters of a job's name, for eyes
+
+
+def job_text(job: bytes) -> str:
+    """A job's id as `ReplayJob.job` and `made` hold it: its slug; of one that is too long for an index, a digest."""
+    return kept(job)
+
+
+def is_exact(job: str) -> bool:
+    """Whether the id is known in full. A job of which it is not is never sent: nobody could name it."""
+    return linked(job)
+
+
+def job_id(job: str) -> bytes:
+    """The inverse of `job_text`, for ids that are exact."""
+    return decode_part(job, colon=True)
+
+
+def seen_text(seen: bytes) -> str:
+    """`actions.Target.seen` as `ReplayJob.seen` holds it: plain digits stay as they are."""
+    return encode_part(seen, colon=True) if seen else ""
+
+
+def target_of(row: ReplayJob) -> Target:
+    """What is acted on. ValueError for a row whose id is not exact."""
+    if not is_exact(row.job):
+        raise ValueError(row.job)
+    return Target(job_id(row.job), decode_part(row.seen, colon=True) if row.seen else b"")

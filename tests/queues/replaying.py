@@ -1,0 +1,127 @@
+"""What tests of replays share: plans in any phase, and the hands that a runner would hold them with."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from django.db import transaction
+from django.utils import timezone
+
+from queues.models import Queue, Replay, ReplayJob, Source
+from queues.quantities import now_ms
+from queues.registry import actions, backend
+from queues.replay.freezing.hands import Reader, Sender
+from queues.replay.naming import job_text, seen_text
+from queues.replay.terms import Terms
+from queues.replay.types import Acts, From, Phase, Place
+from queues.types import QueueRef, State
+from tests.queues.acting import OLGA, SHOP
+
+__all__ = ["OLGA", "SHOP", "FakeHands", "a_plan", "a_queue", "hands", "rows"]
+
+QUIET = Terms(canary=0, pace_from=None, pace_to=None, age_max_s=None, stop_percent=None, stop_idle=False)
+
+
+def a_queue(ref: QueueRef = SHOP) -> Queue:
+    """The row of a queue, made where it is missing."""
+    source, _made = Source.objects.get_or_create(name=ref.source)
+    return Queue.objects.get_or_create(source=source, slug=ref.slug)[0]
+
+
+def a_plan(
+    phase: Phase = Phase.DRAFT,
+    jobs: Sequence[bytes] = (),
+    *,
+    ref: QueueRef = SHOP,
+    target: QueueRef | None = None,
+    terms: Terms = QUIET,
+    acts: Acts = Acts.RETRY,
+    state: State = State.FAILED,
+    seen: bytes = b"1000",
+    place: Place = Place.READY,
+    **values: Any,
+) -> Replay:
+    """A plan of these jobs in a phase, as it stands in the database. No server, no runner."""
+    queue = a_queue(ref)
+    to = a_queue(target) if target else queue
+    counts = {"total": len(jobs), "to_send": len(jobs)}
+    looked = {} if phase is Phase.FREEZING else {"looked_at": timezone.now()}
+    plan = Replay.objects.create(
+        **{
+            "token": secrets.token_hex(16),
+            "source": queue.source,
+            "title": ref.label,
+            "made_from": {"kind": From.STATE, "queue": ref.slug, "state": state, "name": ""},
+            "words": f"all {state} jobs of {ref.label}",
+            "made_by": "olga",
+            "terms": terms.kept(),
+            "phase": phase,
+            "frozen_ms": now_ms(),
+            **looked,
+            **counts,
+            **values,
+        }
+    )
+    ReplayJob.objects.bulk_create(
+        ReplayJob(
+            replay=plan,
+            queue=queue,
+            job=job_text(job),
+            seen=seen_text(seen),
+            state=state,
+            acts=acts,
+            target=to,
+            name="mail",
+            created_ms=1_000 + number,
+            failed_ms=2_000 + number,
+            place=place,
+        )
+        for number, job in enumerate(jobs)
+    )
+    return plan
+
+
+def rows(plan: Replay) -> list[ReplayJob]:
+    """The jobs of a plan in the order in which they are sent."""
+    return list(plan.jobs.select_related("queue", "target", "letter_queue").order_by("rank", "pk"))
+
+
+@dataclass
+class FakeHands:
+    """A run without a lease. `killed_at` raises `Killed` instead of that saving, counted from 0."""
+
+    replay: Replay
+    reader: Reader
+    actions: Sender
+    killed_at: int | None = None
+    saved: list[dict[str, object]] = field(default_factory=list)
+
+    @property
+    def terms(self) -> Terms:
+        return Terms.of(self.replay.terms)
+
+    @contextmanager
+    def saving(self, **values: object) -> Iterator[None]:
+        if self.killed_at == len(self.saved):
+            raise Killed
+        with transaction.atomic():
+            Replay.objects.filter(pk=self.replay.pk).update(**values)
+            yield
+        self.saved.append(values)
+        for name, value in values.items():
+            setattr(self.replay, name, value)
+
+
+class Killed(BaseException):
+    """The process died before a transaction was committed."""
+
+
+def hands(plan: Replay, **values: Any) -> FakeHands:
+    """A run of a plan over its source as it is configured."""
+    name = plan.source.name
+    made = FakeHands(Replay.objects.get(pk=plan.pk), cast(Reader, backend(name)), cast(Sender, actions(name)))
+    return replace(made, **values)
