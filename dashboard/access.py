@@ -44,6 +44,8 @@ _WORDS = {
     "restore-some": "restore",
     "failures-merge": "failure-merge",
     "letters-say": "dead-letters",
+    "replay-start": "replay",
+    **dict.fromkeys(("replay-plan", "replay-save", "replay-look", "edit-replay"), "plan-replay"),
     **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
 }
 

@@ -85,6 +85,17 @@ ACTION_WORDS: Mapping[str, Promise] = {
     "class-rule-try": _("Try a rule for classes"),
     "class-rules-reclassify": _("Decide all classes anew"),
     "failure-class": _("Set the class of a group"),
+    "plan-replay": _("Plan a replay"),
+    "replay": _("Replay"),
+    "replay-approve": _("Approve a replay"),
+    "replay-refuse": _("Refuse a replay"),
+    "replay-take-back": _("Take back the start of a replay"),
+    "replay-pause": _("Pause a replay"),
+    "replay-go-on": _("Let a replay go on"),
+    "replay-pace": _("Change the pace of a replay"),
+    "replay-cancel": _("Cancel a replay"),
+    "replay-discard": _("Discard a plan of a replay"),
+    "replay-limits": _("Set the limits of replays"),
 }
 
 # What an action was given, by the names of its parameters. One that ends in `_ms` is a moment or a length of time.
@@ -109,6 +120,16 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "job_name": _("Job name"),
     "class": _("Class"),
     "group": _("Group"),
+    "replay": _("Replay"),
+    "pace_from": _("Pace from, jobs a second"),
+    "pace_to": _("Pace to, jobs a second"),
+    "double_s": _("Doubling every, seconds"),
+    "take_back": _("Jobs taken back that no worker had begun"),
+    "largest": _("Largest set, jobs"),
+    "fastest": _("Highest pace, jobs a second"),
+    "approval": _("Approval above, jobs"),
+    "undo_s": _("Time to take a start back, seconds"),
+    "typed": _("Name to type above, jobs"),
 }
 MOMENTS = ("run_at_ms", "before_ms", "until_ms")
 
