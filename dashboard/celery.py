@@ -35,6 +35,7 @@ app.conf.beat_schedule = {
     "scan-sources": {"task": "queues.tasks.scan_sources", "schedule": 30.0, "options": {"expires": 30}},
     "read-sources": {"task": "queues.tasks.read_sources", "schedule": 10.0, "options": {"expires": 10}},
     "run-bulks": {"task": "queues.tasks.run_bulks", "schedule": 10.0, "options": {"expires": 10}},
+    "run-replays": {"task": "queues.tasks.run_replays", "schedule": 10.0, "options": {"expires": 10}},
     "forget-old-events": {"task": "queues.tasks.forget_old_events", "schedule": 60.0, "options": {"expires": 60}},
     "clear-sessions": {"task": "dashboard.tasks.clear_sessions", "schedule": 86400.0, "options": {"expires": 3600}},
 }
@@ -58,5 +59,5 @@ def _look_at_once(**_: Any) -> None:
     from queues import identity
 
     identity.recognise()
-    for name in ("scan-sources", "read-sources", "run-bulks"):
+    for name in ("scan-sources", "read-sources", "run-bulks", "run-replays"):
         app.tasks[app.conf.beat_schedule[name]["task"]].apply_async(retry=False)

@@ -17,6 +17,7 @@ from queues import cost, discovery, readings, retention
 from queues.bulk import pruning, running
 from queues.errors import NotFound
 from queues.registry import configured
+from queues.replay.run import running as replaying
 
 READ_EVERY_S = 10
 FORGET_EVERY_S = 60
@@ -89,6 +90,25 @@ def run_bulk(bulk: int, epoch: int) -> None:
 def wake_bulk(bulk: int, epoch: int) -> bool:
     """Have a worker take up such an action now. False when the broker does not answer: `run_bulks` will."""
     return _send(run_bulk, bulk, epoch)
+
+
+@shared_task(ignore_result=True, expires=RUN_EVERY_S)
+def run_replays() -> None:
+    """Have every plan go on that nobody runs: its task was lost, or the worker that had it."""
+    for replay, epoch in replaying.resting():
+        _send(run_replay, replay, epoch)
+
+
+@shared_task(ignore_result=True, expires=60)
+def run_replay(replay: int, epoch: int) -> None:
+    """Run a plan for a slice, then make room for others; nothing where it has gone on since `epoch`."""
+    if later := replaying.run(replay, epoch):
+        _send(run_replay, replay, later.epoch, after_s=later.after_s)
+
+
+def wake_replay(replay: int, epoch: int) -> bool:
+    """Have a worker take up a plan now. False when the broker does not answer: `run_replays` will."""
+    return _send(run_replay, replay, epoch)
 
 
 def request_scan(name: str) -> bool:

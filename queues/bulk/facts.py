@@ -8,10 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from queues import undo
+from queues import lease, undo
 from queues.quantities import number
 
-LOST = "lost"  # true: a worker was lost on the way
+LOST = lease.LOST  # true: a worker was lost on the way
 REPEATED = "repeated"  # jobs of a batch that was asked for again, and that were found done or elsewhere
 UNCOUNTED = "uncounted"  # true: a step of a sweep was repeated, so what it did the first time is not counted
 DOUBTFUL = "doubtful"  # jobs that were sent when a worker was lost, where the action ended before it asked again

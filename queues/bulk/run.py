@@ -17,8 +17,8 @@ from queues.audit.tally import Tally
 from queues.audit.types import Status
 from queues.backend import Actions
 from queues.bulk import facts
-from queues.bulk.lease import Lease
 from queues.bulk.phases import Phase
+from queues.lease import Lease
 from queues.models import AuditEntry, Bulk
 from queues.types import QueueRef
 

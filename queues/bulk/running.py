@@ -17,12 +17,13 @@ from queues.audit.types import Status
 from queues.bulk import facts
 from queues.bulk.acting import Acting
 from queues.bulk.freezing import Collecting
-from queues.bulk.lease import LeaseLost, Watch, take
+from queues.bulk.lease import take, watch
 from queues.bulk.phases import Phase
 from queues.bulk.progress import doubtful, remaining
 from queues.bulk.run import Run
 from queues.bulk.sweeping import Sweeping
 from queues.errors import OutOfMemory, QueueError, Unreachable
+from queues.lease import LeaseLost
 from queues.models import AuditEntry, Bulk
 from queues.names import show_controls
 
@@ -37,7 +38,7 @@ _WORK: Mapping[Phase, type[Collecting | Acting | Sweeping]] = {
 }
 
 logger = logging.getLogger(__name__)
-_watch = Watch()
+_watch = watch()
 
 
 @dataclass(frozen=True, slots=True)

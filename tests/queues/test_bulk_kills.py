@@ -41,8 +41,9 @@ RUNS = f"""
 import time
 import django
 django.setup()
+import queues.lease
 from queues.bulk import acting, freezing, lease, packing, running, verbs
-lease.FREE_AFTER_S = {FREE_AFTER_S}
+queues.lease.FREE_AFTER_S = {FREE_AFTER_S}
 packing.BATCH = freezing.BATCH = 200
 act = verbs.act
 def slowed(*given):

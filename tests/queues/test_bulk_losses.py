@@ -11,9 +11,10 @@ from pytest_django.fixtures import Settings
 from queues import operations, outages, registry
 from queues.audit import Status
 from queues.bulk import lease
-from queues.bulk.lease import FREE_AFTER_S, LeaseLost, Watch, take
+from queues.bulk.lease import take
 from queues.bulk.progress import progress
 from queues.errors import NotPermitted, OutOfMemory, ReadOnly
+from queues.lease import FREE_AFTER_S, LeaseLost
 from queues.registry import SourceConfig
 from tests.queues.acting import OLGA, FakeActions, a_slice, bulk_of, outcome, retry_all, to_its_end
 
@@ -189,7 +190,7 @@ def test_a_silent_holder_is_freed_by_the_looker_s_own_clock_and_can_write_no_mor
     shop.fail(1)
     bulk = bulk_of(retry_all())
     now = [100.0]
-    watch = Watch(lambda: now[0])
+    watch = lease.watch(lambda: now[0])
     assert watch.resting() == [(bulk.pk, 0)]
     held = take(bulk.pk, 0)
     assert held

@@ -11,6 +11,7 @@ from queues.audit import Status
 from queues.bulk import lease
 from queues.bulk.progress import progress
 from queues.errors import BadInput, WrongState
+from queues.lease import FREE_AFTER_S
 from queues.models import AuditEntry, RemovedJob
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
@@ -101,9 +102,9 @@ def test_a_sweep_whose_worker_is_lost_says_that_it_counts_too_few(actions_in_mem
         a_slice(entry)
     actions_in_memory.after = lambda: None
     now = [0.0]
-    watch = lease.Watch(lambda: now[0])
+    watch = lease.watch(lambda: now[0])
     assert not watch.resting()
-    now[0] += lease.FREE_AFTER_S
+    now[0] += FREE_AFTER_S
     assert watch.resting()
     entry = to_its_end(entry)
     assert outcome(entry) == ("done", {"done": 1_050, "scheduled": 1})

@@ -1,0 +1,120 @@
+"""One slice of a plan: what it holds, and how it writes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from django.db import transaction
+from django.utils import timezone
+
+from queues.backend import Actions, Backend, Events, Failures
+from queues.lease import Lease, LeaseLost
+from queues.models import Queue, Replay, ReplayLine
+from queues.replay.terms import Terms
+from queues.replay.types import Phase, Told
+from queues.sendings import Replays
+from queues.types import QueueRef
+
+# What people steer with: read anew at each tick, and never written but where the phase is the one that we know.
+STEERED = ("phase", "step", "why", "terms", "starts_at", "rest_at")
+
+
+class Reader(Backend, Events, Failures, Protocol):
+    """What reads the source of a plan."""
+
+
+class Sender(Actions, Replays, Protocol):
+    """What sends to it."""
+
+
+class Steered(Exception):
+    """Somebody has changed the phase meanwhile: what was to be written in that belief is not."""
+
+
+@dataclass
+class Run:
+    """A plan in the hands of one worker. `replay` is as it stood when the slice began, kept up with what we write.
+
+    `facts` are the runner's alone, and written with whatever is saved next.
+    """
+
+    replay: Replay
+    lease: Lease
+    reader: Reader = field(init=False)  # within a slice, as `actions`
+    actions: Sender = field(init=False)
+    facts: dict[str, Any] = field(init=False)
+    _refs: dict[int, QueueRef] = field(default_factory=dict)
+    _terms: tuple[Mapping[str, Any], Terms] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.facts = copy.deepcopy(self.replay.facts)
+        self._terms = self.replay.terms, Terms.of(self.replay.terms)
+
+    @property
+    def phase(self) -> Phase:
+        return Phase(self.replay.phase)
+
+    @property
+    def terms(self) -> Terms:
+        if self._terms[0] != self.replay.terms:
+            self._terms = self.replay.terms, Terms.of(self.replay.terms)
+        return self._terms[1]
+
+    def ref(self, queue: int) -> QueueRef:
+        """A queue by its key. A query for one that was not asked for before in this slice."""
+        if queue not in self._refs:
+            row = Queue.objects.select_related("source").get(pk=queue)
+            self._refs[queue] = QueueRef.from_slug(row.source.name, row.slug)
+        return self._refs[queue]
+
+    def look(self) -> None:
+        """Read what people may have changed. One query. LeaseLost when another worker has taken over."""
+        ours = Replay.objects.filter(pk=self.replay.pk, epoch=self.lease.epoch)
+        row = ours.values(*STEERED).first()
+        if row is None:
+            raise LeaseLost
+        for name, value in row.items():
+            setattr(self.replay, name, value)
+
+    @contextmanager
+    def saving(self, **values: Any) -> Iterator[None]:
+        """Write values of the plan, and its facts, in one transaction with what is written within.
+
+        LeaseLost when we are no longer the holder; Steered where `phase` is among the values and somebody has changed
+        it meanwhile. In both cases nothing of it is written.
+        """
+        written = dict(values)
+        if self.facts != self.replay.facts:
+            written["facts"] = copy.deepcopy(self.facts)
+        phase = written.pop("phase", None)
+        with transaction.atomic():
+            self.lease.keep(changed_at=timezone.now(), **written)
+            if phase is not None:
+                known = Replay.objects.filter(pk=self.replay.pk, phase=self.replay.phase)
+                if not known.update(phase=phase):
+                    raise Steered
+                written["phase"] = phase
+            yield
+        for name, value in written.items():
+            setattr(self.replay, name, value)
+        if told := [name for name, value in written.items() if hasattr(value, "resolve_expression")]:
+            self.replay.refresh_from_db(fields=told)
+
+    def tell(self, kind: Told, facts: Mapping[str, object], *, who: str = "") -> None:
+        """A line of the feed. Within a transaction of `saving`."""
+        ReplayLine.objects.create(replay=self.replay, kind=kind, who=who, facts=dict(facts))
+
+    def move(self, phase: Phase, told: Told | None = None, *, facts: Mapping[str, object] = {}, **values: Any) -> bool:
+        """To another phase, with its line; False where somebody has changed it meanwhile: then that is known now."""
+        try:
+            with self.saving(phase=phase, **values):
+                if told is not None:
+                    self.tell(told, facts)
+        except Steered:
+            self.look()
+            return False
+        return True
