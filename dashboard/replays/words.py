@@ -86,6 +86,19 @@ CONFLICT_WORDS: Mapping[Conflict, Promise] = {
     Conflict.BEFORE_IT: _("A job before it of the same key failed again"),
     Conflict.REFUSED: _("The server refused it"),
 }
+# The colour of a conflict and its glyph, as `MARKS`.
+CONFLICT_MARKS: Mapping[Conflict, tuple[str, str]] = {
+    Conflict.LEFT: ("completed", "completed"),
+    Conflict.GONE: ("paused", "gone"),
+    Conflict.TWIN: ("waiting", "waiting"),
+    Conflict.ID_KEPT: ("waiting", "waiting"),
+    Conflict.PARENT_FAILED: ("waiting-children", "waiting-children"),
+    Conflict.PARENT_GONE: ("waiting-children", "waiting-children"),
+    Conflict.OTHER_PLAN: ("active", "active"),
+    Conflict.SENT_BEFORE: ("completed", "completed"),
+    Conflict.DOUBLE: ("waiting", "waiting"),
+    Conflict.REFUSED: ("failed", "failed"),
+}
 DOES_SKIP: Mapping[Conflict, Promise] = {
     Conflict.LEFT: _("Skips them and lists them in the outcome: somebody else has dealt with them."),
     Conflict.GONE: _("Skips them: nothing is left to send."),
@@ -152,6 +165,11 @@ def acts(value: Acts | str) -> str:
 def conflict(value: Conflict | str) -> str:
     """What was found about a job."""
     return str(CONFLICT_WORDS[Conflict(value)])
+
+
+def conflict_mark(value: Conflict | str) -> tuple[str, str]:
+    """The colour of a conflict (`s-...`) and its glyph (`i-...`)."""
+    return CONFLICT_MARKS.get(Conflict(value), ("warn", "warn"))
 
 
 def does(value: Conflict | str, choice: Choice | str) -> str:

@@ -1,0 +1,216 @@
+"""A plan as plain sentences, by its terms: what stands at the top of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.actions.ask import named, say
+from dashboard.replays.terms_form import DAYS
+from queues.quantities import duration, number
+from queues.replay.preview import Further, Preview
+from queues.replay.terms import Ordering, Originals, PatchKind, Terms
+
+ORDER_WORDS: Mapping[Ordering, Promise] = {
+    Ordering.ORIGINAL: _("oldest first"),
+    Ordering.FAILURE: _("in the order in which they failed"),
+    Ordering.NEWEST: _("newest first"),
+    Ordering.SAT: _("as they sat in the server"),
+}
+ORIGINAL_WORDS: Mapping[Originals, Promise] = {
+    Originals.WHEN_SENT: _("What was copied is removed as soon as its copy is safely in."),
+    Originals.WHEN_DONE: _("What was copied is removed when its copy has completed."),
+    Originals.KEEP: _("What was copied stays where it is."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of a plan besides its terms. `to_send` None: it is not known yet.
+
+    `copies`: new jobs are sent for all of them (True), for none (False), or for those that are letters (None).
+    `target` is the label of the queue that copies go to; "" = each to where it came from.
+    """
+
+    to_send: int | None
+    duration_s: float | None = None
+    copies: bool | None = False
+    target: str = ""
+    attempts: Sequence[Further] = ()
+    permanent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """`main` is how it goes on, `more` what is done to each job; both may be more than one sentence."""
+
+    main: SafeString
+    more: SafeString
+
+
+def sentences(terms: Terms, about: About) -> Sentences:
+    """A plan in words. Names out of queues and payload paths are made harmless."""
+    if about.to_send == 0:
+        return Sentences(say(gettext("Nothing is left to send.")), say(""))
+    return Sentences(_joined(_main(terms, about)), _joined(_more(terms, about)))
+
+
+def attempts_of(seen: Preview, terms: Terms) -> Sequence[Further]:
+    """How many attempts the jobs of a plan get by its terms."""
+    return seen.reset if terms.reset else seen.kept
+
+
+def _joined(parts: Iterator[SafeString]) -> SafeString:
+    return format_html_join(" ", "{}", ((part,) for part in parts))
+
+
+def _bold(text: str) -> SafeString:
+    return format_html("<b>{}</b>", text)
+
+
+def about_time(seconds: float) -> str:
+    """A length of time that is only estimated: 40 s, 3 min, 2 h 05 min."""
+    if seconds < 60:
+        return duration(max(1, round(seconds)) * 1000, whole=True)
+    step = 60 if seconds < 3_600 else 300
+    return duration(-(-seconds // step) * step * 1000, whole=True)
+
+
+def figure(pace: float) -> str:
+    """A pace without decimals that nobody needs."""
+    return number(round(pace, 2))
+
+
+def _main(terms: Terms, about: About) -> Iterator[SafeString]:
+    many = about.to_send
+    if terms.canary and (many is None or many > terms.canary):
+        yield _canary(terms)
+        yield _rest(terms, about)
+    elif terms.canary and many is not None and many > 1:
+        text = gettext("Send {all} as one canary, and stop if {limit} fail again.")
+        limit = gettext("more than %(n)s") % {"n": number(terms.canary_failed)}
+        yield say(text, all=_bold(_all(many)), limit=_bold(limit))
+    elif many == 1:
+        yield say(gettext("Send {job} again, at once."), job=_bold(gettext("this one job")))
+    else:
+        yield _all_alike(terms, about)
+    if terms.pace_to is None and many != 1:
+        yield say(gettext("Nothing holds it back: workers, and all that they call, get the whole load at once."))
+    if terms.hours:
+        days = ", ".join(str(word) for day, word in DAYS if day in terms.hours.days)
+        text = gettext("Only on {days} from {begin} to {until} ({zone}).")
+        told = {"begin": terms.hours.begin, "until": terms.hours.until, "zone": terms.hours.zone}
+        yield say(text, days=_bold(days), **told)
+
+
+def _all(many: int) -> str:
+    return gettext("all %(n)s") % {"n": number(many)}
+
+
+def _canary(terms: Terms) -> SafeString:
+    first = gettext("%(n)s as a canary") % {"n": number(terms.canary)}
+    if not terms.canary_failed:
+        text = gettext("Send {canary}, wait until they end, and go on only if {limit} fails again.")
+        return say(text, canary=_bold(first), limit=_bold(gettext("none")))
+    text = gettext("Send {canary}, wait until they end, and go on only if {limit} fail again.")
+    limit = gettext("at most %(n)s") % {"n": number(terms.canary_failed)}
+    return say(text, canary=_bold(first), limit=_bold(limit))
+
+
+def _rest(terms: Terms, about: About) -> SafeString:
+    """How the others follow the canary."""
+    if terms.pace_to is None:
+        text = gettext("Then send the rest {pace}, {order}.")
+    elif _climbs(terms):
+        text = gettext("Then climb from {pace}, {order}{time}.")
+    else:
+        text = gettext("Then send the rest at {pace}, {order}{time}.")
+    return _paced(text, terms, about)
+
+
+def _all_alike(terms: Terms, about: About) -> SafeString:
+    if terms.pace_to is None:
+        text = gettext("Send {jobs} {pace}, {order}.")
+    elif _climbs(terms):
+        text = gettext("Send {jobs}, climbing from {pace}, {order}{time}.")
+    else:
+        text = gettext("Send {jobs} at {pace}, {order}{time}.")
+    return _paced(text, terms, about)
+
+
+def _paced(text: str, terms: Terms, about: About) -> SafeString:
+    time = ""
+    if about.duration_s is not None:
+        time = say(gettext(", and finish in about {time}"), time=_bold(about_time(about.duration_s)))
+    many = about.to_send
+    jobs = gettext("all that are found") if many is None else _jobs(many)
+    told = {"jobs": _bold(jobs), "pace": _bold(_pace(terms)), "order": ORDER_WORDS[terms.order]}
+    return say(text, time=time, **told)
+
+
+def _jobs(many: int) -> str:
+    return ngettext("%(n)s job", "%(n)s jobs", many) % {"n": number(many)}
+
+
+def _climbs(terms: Terms) -> bool:
+    return terms.pace_from is not None and terms.pace_to is not None and terms.pace_from < terms.pace_to
+
+
+def _pace(terms: Terms) -> str:
+    if terms.pace_to is None:
+        return gettext("as fast as the server takes them")
+    if _climbs(terms) and terms.pace_from is not None:
+        told = {"from": figure(terms.pace_from), "to": figure(terms.pace_to)}
+        return gettext("%(from)s to %(to)s a second") % told
+    return gettext("%(pace)s a second") % {"pace": figure(terms.pace_to)}
+
+
+def _more(terms: Terms, about: About) -> Iterator[SafeString]:
+    yield _how(terms, about)
+    if attempts := _attempts(terms, about):
+        yield attempts
+    if about.copies is not False:
+        kept = Originals.WHEN_DONE if terms.patch and terms.originals is Originals.WHEN_SENT else terms.originals
+        yield say(str(ORIGINAL_WORDS[kept]))
+    if terms.patch:
+        whole = terms.patch.kind is PatchKind.WHOLE
+        yield say(gettext("Its data are those that you wrote.") if whole else gettext("Their data are edited first."))
+    if terms.key:
+        text = gettext("Jobs with the same {key} keep their order, and never run at once.")
+        yield say(text, key=format_html("<code>{}</code>", terms.key[:200]))
+    if terms.without_permanent and about.permanent:
+        text = ngettext("%(n)s permanent one is left out.", "%(n)s permanent ones are left out.", about.permanent)
+        yield say("{said}", said=text % {"n": number(about.permanent)})
+
+
+def _how(terms: Terms, about: About) -> SafeString:
+    if about.copies is False:
+        return say(gettext("Each is retried in place, under its own id."))
+    where = say(gettext("to {queue}"), queue=named(about.target)) if about.target else gettext("to where it came from")
+    if about.copies:
+        return say(gettext("Each is sent as a new job {where}."), where=where)
+    text = gettext("What is still failed is retried in place; of each letter a new job is sent {where}.")
+    return say(text, where=where)
+
+
+def _attempts(terms: Terms, about: About) -> SafeString | None:
+    """How many attempts each gets, said before."""
+    given = [each.attempts for each in about.attempts]
+    if terms.reset:
+        lead = gettext("The attempts that were made are forgotten")
+    else:
+        lead = gettext("The attempts that were made count")
+    if not given:
+        return say("{lead}.", lead=lead)
+    least, most = min(given), max(given)
+    if least == most:
+        many = ngettext("each gets %(n)s more", "each gets %(n)s more", most) % {"n": number(most)}
+    else:
+        many = gettext("each gets %(least)s to %(most)s more") % {"least": number(least), "most": number(most)}
+    return say("{lead}: {many}.", lead=lead, many=many)

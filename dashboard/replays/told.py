@@ -1,0 +1,121 @@
+"""The terms of a plan as words, for who cannot change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from dashboard.replays.sentence import ORDER_WORDS, ORIGINAL_WORDS, figure
+from dashboard.replays.terms_form import DAYS
+from dashboard.replays.words import pace as pace_words
+from dashboard.words import shown
+from queues import readings
+from queues.quantities import duration, number
+from queues.replay.terms import AfterLoss, KeyFailed, PatchKind, Terms
+
+EDITS: Mapping[PatchKind, Promise] = {
+    PatchKind.MERGE: _("by a merge patch"),
+    PatchKind.PATHS: _("by setting paths"),
+    PatchKind.WHOLE: _("other data as a whole"),
+}
+
+
+def told(terms: Terms, source: str) -> Sequence[tuple[str, str]]:
+    """What was chosen, as labels and texts, in the order of the form. One query where copies go to one queue."""
+    return [
+        (gettext("How"), _how(terms, source)),
+        (gettext("Attempts"), gettext("forgotten") if terms.reset else gettext("kept")),
+        (gettext("Originals of copies"), str(ORIGINAL_WORDS[terms.originals])),
+        (gettext("Canary"), _canary(terms)),
+        (gettext("Pace"), _pace(terms)),
+        (gettext("Order"), _order(terms)),
+        (gettext("Edit"), str(EDITS[terms.patch.kind]) if terms.patch else gettext("none")),
+        (gettext("Stops by itself"), _listed(_stops(terms))),
+        (gettext("Holds"), _listed(_holds(terms))),
+        (gettext("If its worker is lost"), _after_loss(terms)),
+        (gettext("Hours"), _hours(terms)),
+    ]
+
+
+def _listed(parts: Iterator[str]) -> str:
+    return "; ".join(parts) or gettext("never")
+
+
+def _how(terms: Terms, source: str) -> str:
+    if terms.target:
+        found = readings.called(source, terms.target)
+        return gettext("as new jobs to %(queue)s") % {"queue": shown(found.label if found else terms.target)}
+    if terms.acts_copy:
+        return gettext("as new jobs to where they came from")
+    return gettext("in place; of letters new jobs to where they came from")
+
+
+def _canary(terms: Terms) -> str:
+    if not terms.canary:
+        return gettext("none")
+    told_ = {
+        "n": number(terms.canary),
+        "limit": number(terms.canary_failed),
+        "time": duration(terms.canary_wait_s * 1000, whole=True),
+    }
+    return gettext("%(n)s, of which at most %(limit)s may fail again; awaited for at most %(time)s") % told_
+
+
+def _pace(terms: Terms) -> str:
+    if terms.pace_to is None or terms.pace_from is None or terms.pace_from >= terms.pace_to:
+        return pace_words(terms.pace_to)
+    told_ = {
+        "from": figure(terms.pace_from),
+        "to": figure(terms.pace_to),
+        "time": duration(terms.double_s * 1000, whole=True),
+        "jitter": terms.jitter,
+    }
+    return gettext("from %(from)s to %(to)s a second, doubling every %(time)s; jitter %(jitter)s %%") % told_
+
+
+def _order(terms: Terms) -> str:
+    said = str(ORDER_WORDS[terms.order])
+    if not terms.key:
+        return said
+    held = gettext("the later ones of a key wait for those before them")
+    if terms.key_failed is KeyFailed.HOLD:
+        held = gettext("later ones are not sent when one before them fails again")
+    return gettext("%(order)s; in order within the same %(key)s: %(held)s") % {
+        "order": said,
+        "key": shown(terms.key),
+        "held": held,
+    }
+
+
+def _stops(terms: Terms) -> Iterator[str]:
+    if terms.stop_percent is not None:
+        yield gettext("more than %(n)s %% of the last 100 fail again") % {"n": terms.stop_percent}
+    if terms.stop_paused:
+        yield gettext("the target queue is paused")
+    if terms.stop_idle:
+        yield gettext("the target queue has no worker")
+
+
+def _holds(terms: Terms) -> Iterator[str]:
+    if terms.depth_max is not None:
+        yield gettext("while more than %(n)s jobs wait in the target queue") % {"n": number(terms.depth_max)}
+    if terms.age_max_s is not None:
+        age = duration(terms.age_max_s * 1000, whole=True)
+        yield gettext("while the oldest waiting job is older than %(age)s") % {"age": age}
+
+
+def _after_loss(terms: Terms) -> str:
+    if terms.after_loss is AfterLoss.WAIT:
+        return gettext("it waits for a person")
+    return gettext("it goes on by itself")
+
+
+def _hours(terms: Terms) -> str:
+    if terms.hours is None:
+        return gettext("at any time")
+    days = ", ".join(str(word) for day, word in DAYS if day in terms.hours.days)
+    told_ = {"days": days, "begin": terms.hours.begin, "until": terms.hours.until, "zone": terms.hours.zone}
+    return gettext("%(days)s, %(begin)s to %(until)s (%(zone)s)") % told_
