@@ -1,0 +1,51 @@
+"""Which failures of the index a plan of a group is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet, Sum
+
+from queues.failures.occurrences import Where, Which
+from queues.models import Failure, FailureStrand
+from queues.replay.making.wish import Wish
+
+LATE_MS = 600_000  # so long at most the index may be behind
+COUNTED = 100_000  # failures that are counted one by one; beyond, the strands' own counts have to do
+
+
+def meant(wish: Wish, frozen_ms: int, strands: Sequence[int]) -> QuerySet[Failure]:
+    """Failures of these strands that are part of it: there now, known when it was made, and not newer."""
+    found = Failure.objects.filter(strand__in=list(strands), pk__lte=wish.upto, score_ms__lte=frozen_ms)
+    return _like(wish.which, found.filter(present=True))
+
+
+def later(wish: Wish, frozen_ms: int) -> QuerySet[Failure]:
+    """Failures like these that came afterwards and are there now."""
+    newer = Q(pk__gt=wish.upto) | Q(score_ms__gt=frozen_ms)
+    lately = Failure.objects.filter(strand__in=list(wish.strands), at_ms__gte=frozen_ms - LATE_MS, present=True)
+    return _like(wish.which, lately.filter(newer))
+
+
+def count(wish: Wish, frozen_ms: int) -> int:
+    """About how many there are: exact up to 100,000, then as the strands count them. One or two queries."""
+    keys = list(wish.strands)
+    number = meant(wish, frozen_ms, keys)[: COUNTED + 1].count()
+    if number <= COUNTED:
+        return number
+    present = FailureStrand.objects.filter(pk__in=keys).aggregate(sum=Sum("present"))["sum"] or 0
+    return max(number, int(present))
+
+
+def _like(which: Which, found: QuerySet[Failure]) -> QuerySet[Failure]:
+    if which.since_ms is not None:
+        found = found.filter(at_ms__gte=which.since_ms)
+    if which.until_ms is not None:
+        found = found.filter(at_ms__lt=which.until_ms)
+    if which.worker is not None:
+        found = found.filter(worker=which.worker)
+    if which.where is Where.SET:
+        found = found.filter(in_set=True)
+    if which.where is Where.LETTER:
+        found = found.filter(in_set=False)
+    return found

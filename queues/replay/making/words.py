@@ -1,0 +1,37 @@
+"""What a plan is about, as a sentence for its page and the log of actions."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from queues.operations.background import of_group
+from queues.quantities import number
+from queues.replay.making.wish import Wish
+from queues.replay.types import From
+from queues.types import QueueRef
+
+__all__ = ["of_group", "of_queue"]
+
+
+def of_queue(wish: Wish, queue: QueueRef) -> str:
+    """What is meant of a queue, in the active language."""
+    told = {"queue": queue.label, "state": wish.state.value, "name": wish.name[:200]}
+    if wish.kind in (From.JOB, From.SELECTION):
+        return _picked(wish, told)
+    if wish.kind is From.LETTERS:
+        if wish.name:
+            return _("all letters in %(queue)s whose name holds “%(name)s”") % told
+        return _("all letters in %(queue)s") % told
+    if wish.name:
+        return _("all %(state)s jobs of %(queue)s whose name holds “%(name)s”") % told
+    return _("all %(state)s jobs of %(queue)s") % told
+
+
+def _picked(wish: Wish, told: dict[str, str]) -> str:
+    count = len(wish.targets)
+    told |= {"count": number(count)}
+    if wish.letters:
+        return ngettext("%(count)s letter of %(queue)s", "%(count)s letters of %(queue)s", count) % told
+    text = ngettext("%(count)s %(state)s job of %(queue)s", "%(count)s %(state)s jobs of %(queue)s", count)
+    return text % told
