@@ -1,4 +1,4 @@
--- needs: queue, where, parents, damage, orphans
+-- needs: queue, where, parents, damage, holding, orphans
 -- Active jobs whose lock is gone, to failed, as if their last attempt had failed. ARGV: the reason, then for each job
 -- its id and its timestamp as it was seen ("" = whichever). Back: for each an outcome, where the job is or how long it
 -- is still locked, and a reason.
@@ -21,12 +21,6 @@ local function left_to_a_worker(id, key)
   wake(base)
   tell(base, "waiting", "jobId", id, "prev", "active")
   return { "done", "", "deferred" }
-end
-
--- The deduplication id is free again, unless it is held for a time that is not over, or by another job.
-local function let_deduplication_go(id, deduplication)
-  local holding = deduplication and base .. "de:" .. deduplication
-  if holding and call("PTTL", holding) == -1 and call("GET", holding) == id then call("DEL", holding) end
 end
 
 local function attempts_of(key)

@@ -16,23 +16,33 @@ local function is_json(text)
   return ok or string.find(problem, "nested", 1, true) ~= nil
 end
 
-local CHECKED_FIELDS = { "data", "opts", "progress" }
+-- Bytes of fields that may be long: no more is read of one. Scripts that ask for further such fields add them.
+local LONGEST = { data = CHECKED, opts = CHECKED, progress = CHECKED }
 
--- Some fields of a job by one call: those that are checked, its timestamp, and what else is asked for. Those that are
--- too long are as if they were fine and empty.
+-- Some fields of a job by one call: those above, its timestamp, and what else is asked for. Those that are too long are
+-- as if they were fine and empty, and their lengths are given back too (nothing where all are short). Nothing at all
+-- where the key is no hash: an id may be the name of another key of the queue.
 local function fields_of(key, ...)
-  local names, found = { "timestamp", ... }, {}
-  for _, name in ipairs(CHECKED_FIELDS) do
-    if call("HSTRLEN", key, name) > CHECKED then found[name] = "{}" else names[#names + 1] = name end
+  local names, found, long = { "timestamp", ... }, {}, nil
+  for name, most in pairs(LONGEST) do
+    local length = redis.pcall("HSTRLEN", key, name)
+    if type(length) ~= "number" then return nil end
+    if length > most then
+      found[name], long = "{}", long or {}
+      long[name] = length
+    else
+      names[#names + 1] = name
+    end
   end
   local values = call("HMGET", key, unpack(names))
   for i, name in ipairs(names) do found[name] = values[i] end
-  return found
+  return found, long
 end
 
 -- The name of the field that is damaged, or nothing. `found` is what `fields_of` gave, where it was asked already.
 local function damage_of(key, found)
   found = found or fields_of(key)
+  if not found then return "key" end
   if not found.data or not is_json(found.data) then return "data" end
   if found.opts and not (string.find(found.opts, "^%s*{") and is_json(found.opts)) then return "opts" end
   if found.progress and found.progress ~= "" and not is_json(found.progress) then return "progress" end

@@ -58,19 +58,28 @@ local function parent_goes_on(prefix, id)
   return true
 end
 
+-- What has become of a parent that does not wait for its children; "" where it does.
+local function fate_of_parent(parent, prefix, id)
+  if call("EXISTS", parent) == 0 then return "parent-gone" end
+  if call("ZSCORE", prefix .. "failed", id) then return "parent-failed" end
+  return call("ZSCORE", prefix .. "waiting-children", id) and "" or "parent-gone-on"
+end
+
 -- A child that runs again: its parent waits for it once more, where it had been told of its end
--- (BullMQ 6: includes/moveChildBackToParentDependencies). Back: what has become of a parent that does not wait.
--- A parent that has gone on is left alone, since with a pending child it could not complete; one that has a failed
--- child in `unsuccessful` cannot either way.
+-- (BullMQ 6: includes/moveChildBackToParentDependencies). Back: what has become of a parent that does not wait, and
+-- whether it had been told. A parent that has gone on is left alone, since with a pending child it could not complete;
+-- one that has a failed child in `unsuccessful` cannot either way.
 local function await_again(key, was, stored)
   local parent, prefix, id = parent_of(key, stored)
-  if not parent then return "" end
-  if call("EXISTS", parent) == 0 then return "parent-gone" end
-  local waits, failed = call("ZSCORE", prefix .. "waiting-children", id), call("ZSCORE", prefix .. "failed", id)
+  if not parent then return "", false end
+  local fate = fate_of_parent(parent, prefix, id)
+  if fate == "parent-gone" then return fate, false end
   local told = call("ZREM", parent .. ":unsuccessful", key)
-  if waits or failed then told = told + call("HDEL", parent .. (was == "failed" and ":failed" or ":processed"), key) end
+  if fate ~= "parent-gone-on" then
+    told = told + call("HDEL", parent .. (was == "failed" and ":failed" or ":processed"), key)
+  end
   if told > 0 then call("SADD", parent .. ":dependencies", key) end
-  return failed and "parent-failed" or waits and "" or "parent-gone-on"
+  return fate, told > 0
 end
 
 -- A child that has failed for good: its parent is told as the link's options say (BullMQ 5 and 6:

@@ -123,14 +123,18 @@ local function drop_marker(prefix)
   return true
 end
 
+-- Where 4.x works, `wake` may have put one there for the last job.
+local function clear_marker(prefix)
+  if memo and not once("four", prefix, is_four) then once("dropped", prefix, drop_marker) else drop_marker(prefix) end
+end
+
 -- Puts a job where it waits: by its priority among the prioritized, else into the list; `first` = it is taken next,
 -- or next of its priority. Call it before the job leaves where it was: so a key of a wrong type loses nothing.
 -- `priority` is the job's field, where it has been read.
 local function enqueue(prefix, id, first, priority)
   priority = tonumber(priority or call("HGET", prefix .. id, "priority") or "") or 0
   local list = waiting_list(prefix)
-  -- Where 4.x works, `wake` may have put one there for the last job.
-  if memo and not once("four", prefix, is_four) then once("dropped", prefix, drop_marker) else drop_marker(prefix) end
+  clear_marker(prefix)
   if priority > 0 then
     local counter = first and 0 or call("INCR", prefix .. "pc")
     call("ZADD", prefix .. "prioritized", string.format("%.0f", priority * 4294967296 + counter % 4294967296), id)

@@ -2,10 +2,14 @@
 -- `<queue>:mirante:<token>`: tokens hold no colon, and so no job of BullMQ can have such a key.
 local RECEIPT_MS = 86400000
 
+local function receipt_key(token)
+  return base .. "mirante:" .. token
+end
+
 local function receipt_of(token)
-  return call("GET", base .. "mirante:" .. token)
+  return call("GET", receipt_key(token))
 end
 
 local function leave_receipt(token, made)
-  call("SET", base .. "mirante:" .. token, made, "PX", RECEIPT_MS)
+  call("SET", receipt_key(token), made, "PX", RECEIPT_MS)
 end
