@@ -34,7 +34,7 @@ QUEUE_ACTIONS = frozenset(
 User = AbstractBaseUser | AnonymousUser
 
 
-def by_role(user: User, action: Action) -> str:
+def by_role(user: User, action: Action | access.Right) -> str:
     """Why this person may not; "" when they may."""
     if access.allowed(user, action.value):
         return ""

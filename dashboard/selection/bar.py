@@ -14,13 +14,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from dashboard import trail
+from dashboard.access import Right
 from dashboard.actions import off
 from dashboard.actions.ask import named, say
 from dashboard.actions.wording import DANGEROUS
 from dashboard.queries import JobsQuery
 from dashboard.selection.picked import TOGETHER, VERBS
 from dashboard.words import STATE_WORDS, cut
+from queues import readings
 from queues.actions import Action
+from queues.failures import letters
 from queues.operations.ability import Ability, ability
 from queues.quantities import number
 from queues.registry import backend
@@ -43,18 +46,24 @@ class Verb:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`total` is how many match, None where nobody knows; `matching` offers all of them, "" where it cannot."""
+    """`total` is how many match, None where nobody knows; `matching` offers all of them, "" where it cannot.
 
+    `plan`: a replay of what is picked can be planned; `plan_off` says why it may not.
+    """
+
+    ref: QueueRef
     verbs: Sequence[Verb]
     shown: int
     total: int | None
     matching: str | SafeString
     read_ms: int
+    plan: bool = False
+    plan_off: str = ""
 
     @property
     def reasons(self) -> Sequence[str]:
         """Why buttons are off, each reason once."""
-        return list(dict.fromkeys(verb.off for verb in self.verbs if verb.off))
+        return list(dict.fromkeys(off for off in (*(verb.off for verb in self.verbs), self.plan_off) if off))
 
 
 def bar(context: Context, ref: QueueRef, query: JobsQuery, jobs: JobPage | None) -> Bar | None:
@@ -63,13 +72,26 @@ def bar(context: Context, ref: QueueRef, query: JobsQuery, jobs: JobPage | None)
     if jobs is None or not jobs.rows or Capability.ACTIONS not in backend(ref.source).capabilities:
         return None
     state = None if query.together else query.state
-    total = _total(query, jobs)
+    total, can = _total(query, jobs), ability(ref)
     return Bar(
-        verbs=verbs(request.user, ref, state, ability(ref)),
+        ref=ref,
+        verbs=verbs(request.user, ref, state, can),
         shown=len(jobs.rows),
         total=total,
         matching=_matching(state, query.name, total) if state else "",
         read_ms=jobs.read_ms,
+        plan=plans(ref, state),
+        plan_off=off.by_role(request.user, Right.REPLAY) or can.nothing,
+    )
+
+
+def plans(ref: QueueRef, state: State | None) -> bool:
+    """Whether a replay of jobs of a state can be planned: failed and completed ones, and letters."""
+    if state is None or Capability.REPLAYS not in backend(ref.source).capabilities:
+        return False
+    return state in (State.FAILED, State.COMPLETED) or (
+        state in (State.WAITING, State.PRIORITIZED, State.DELAYED)
+        and letters.is_letters(ref, readings.names(ref.source))
     )
 
 

@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard import export
-from dashboard.access import actor_of
+from dashboard.access import Right, actor_of
+from dashboard.actions import off
 from dashboard.failures import exported
 from dashboard.failures.jobs import JobsOfGroupQuery
 from dashboard.http import page
-from dashboard.selection.bar import Bar, verbs
+from dashboard.selection.bar import Bar, plans, verbs
 from dashboard.words import shown
 from queues import audit, masking
 from queues.backend import Failures
@@ -199,12 +200,16 @@ def _bar(request: HttpRequest, group: FailureGroup, ref: QueueRef, which: Which,
     capped = total > occurrences.COUNTED
     if capped and among == Which(where=Where.SET, queue=ref.slug):
         total, capped = sum(strand.present for strand in occurrences.strands(group, among)), False
+    can = ability(ref)
     return Bar(
-        verbs=verbs(request.user, ref, State.FAILED, ability(ref)),
+        ref=ref,
+        verbs=verbs(request.user, ref, State.FAILED, can),
         shown=len(picked),
         total=None if capped else total,
         matching=_matching(total, ref, capped=capped) if which.where in (None, Where.SET) else "",
         read_ms=now_ms(),
+        plan=plans(ref, State.FAILED),
+        plan_off=off.by_role(request.user, Right.REPLAY) or can.nothing,
     )
 
 

@@ -57,8 +57,8 @@ def buttons(client: Client, state: str) -> list[Node]:
 @pytest.mark.parametrize(
     ("state", "verbs"),
     [
-        ("failed", ["retry", "remove"]),
-        ("completed", ["retry", "remove"]),
+        ("failed", ["retry", "remove", "plan"]),
+        ("completed", ["retry", "remove", "plan"]),
         ("delayed", ["promote", "delay", "priority", "remove"]),
         ("waiting", ["priority", "remove"]),
         ("prioritized", ["priority", "remove"]),
@@ -70,7 +70,14 @@ def buttons(client: Client, state: str) -> list[Node]:
 def test_a_list_offers_what_can_be_done_to_jobs_of_its_state(operator: Client, state: str, verbs: list[str]) -> None:
     offered = buttons(operator, state)
     assert [node.attrs["data-verb"] for node in offered] == verbs
-    assert [node.attrs["formaction"] for node in offered] == [ASK.format(verb) for verb in verbs]
+    wanted = ["/replays/plan/" if verb == "plan" else ASK.format(verb) for verb in verbs]
+    assert [node.attrs["formaction"] for node in offered] == wanted
+
+
+def test_letters_can_be_brought_back_from_their_list(source: SourceConfig, valkey: redis.Redis) -> None:
+    seed_queue(valkey, "mail-dlq", waiting=2)
+    page = Page(as_role("operator").get("/queues/main/mail-dlq/?state=waiting"))
+    assert [node.attrs["formaction"] for node in page.all("data-verb", "plan")] == ["/replays/plan/"]
 
 
 @pytest.mark.parametrize("state", [state.value for state in State])
