@@ -44,11 +44,12 @@ class About(StrEnum):
     QUEUE = "queue"
     JOB = "job"
     FAILURES = "failures"  # the groups of failures of a source
+    REPLAYS = "replays"  # the replays of a source
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What somebody watches: a source's standing, overview or failures, a queue or a job of it. Slugs as in URLs."""
+    """What somebody watches: a source's standing, overview, failures or replays, a queue or a job. Slugs as in URLs."""
 
     about: About
     source: str
@@ -141,6 +142,18 @@ class FailuresNews:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaysNews:
+    """A beat for who watches replays, once a second: how these stand is in the database, where workers write it."""
+
+    source: str
+    standing: Standing
+
+    @property
+    def topic(self) -> Topic:
+        return Topic(About.REPLAYS, self.source)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceNews:
     """How the view of a source stands: told once a second, whether or not anybody watches."""
 
@@ -152,7 +165,7 @@ class SourceNews:
         return Topic(About.SOURCE, self.source)
 
 
-News = SourceNews | OverviewNews | QueueNews | JobNews | FailuresNews
+News = SourceNews | OverviewNews | QueueNews | JobNews | FailuresNews | ReplaysNews
 
 
 class Audience(Protocol):

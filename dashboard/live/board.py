@@ -18,10 +18,11 @@ FEED_ENTRIES = 40
 CHUNKS = 100  # batches of feed and log that are kept for who is slow
 MOST_PARTS = 40_000  # the longest unchanged is forgotten first
 MOST_PARTS_OF_ONE = 1_000  # of a queue or a job: each job that ends in it leaves one
-OF_MANY = (About.OVERVIEW, About.FAILURES)
+OF_MANY = (About.OVERVIEW, About.FAILURES, About.REPLAYS)
 READ_MARGIN_MS = 2_000  # by which the clocks of two machines may differ
 _ROW = len("q-0123456789")
-_GROUPS = frozenset({"fg", "fp", "fc", "fs", "fn", "fx"})  # rows of pages on failures, see `dashboard.failures.keys`
+# Rows of pages on failures and replays, see `dashboard.failures.keys` and `dashboard.replays.keys`.
+_GROUPS = frozenset({"fg", "fp", "fc", "fs", "fn", "fx", "rp", "rl", "rn"})
 
 
 @dataclass(frozen=True, slots=True)

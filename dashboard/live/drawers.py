@@ -18,6 +18,7 @@ DRAWERS: Mapping[About, str] = {
     About.QUEUE: "dashboard.live.queue.QueuePage",
     About.JOB: "dashboard.live.job.JobPage",
     About.FAILURES: "dashboard.live.failures.Failures",
+    About.REPLAYS: "dashboard.live.replays.Replays",
 }
 
 

@@ -91,7 +91,7 @@ def _topics(watch: Mapping[str, object]) -> tuple[Topic, ...]:
     except ValueError:
         raise Refused(BAD, "no such page") from None
     sources = _sources(watch.get("sources"))
-    if about in (About.SOURCE, About.OVERVIEW, About.FAILURES):
+    if about in (About.SOURCE, About.OVERVIEW, About.FAILURES, About.REPLAYS):
         return tuple(Topic(about, source) for source in sources)
     queue, job = _text(watch, "queue", SLUG_CHARACTERS), _text(watch, "job", SLUG_CHARACTERS)
     if len(sources) != 1 or not queue or bool(job) != (about is About.JOB):

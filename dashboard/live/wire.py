@@ -18,6 +18,7 @@ from queues.live import (
     OverviewNews,
     Pulse,
     QueueNews,
+    ReplaysNews,
     RowNews,
     Seen,
     SourceNews,
@@ -53,6 +54,14 @@ def _source(news: SourceNews) -> Packed:
 
 def _read_source(source: str, standing: Packed) -> SourceNews:
     return SourceNews(source, _read_standing(standing))
+
+
+def _replays(news: ReplaysNews) -> Packed:
+    return [news.source, _standing(news.standing)]
+
+
+def _read_replays(source: str, standing: Packed) -> ReplaysNews:
+    return ReplaysNews(source, _read_standing(standing))
 
 
 def _overview(news: OverviewNews) -> Packed:
@@ -274,6 +283,7 @@ _WRITERS: Mapping[type, Callable[[Any], Packed]] = {
     QueueNews: _queue,
     JobNews: _job,
     FailuresNews: _failures,
+    ReplaysNews: _replays,
 }
 _READERS: Mapping[str, Callable[..., News]] = {
     "SourceNews": _read_source,
@@ -281,4 +291,5 @@ _READERS: Mapping[str, Callable[..., News]] = {
     "QueueNews": _read_queue,
     "JobNews": _read_job,
     "FailuresNews": _read_failures,
+    "ReplaysNews": _read_replays,
 }

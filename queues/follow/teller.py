@@ -22,6 +22,7 @@ from queues.live import (
     News,
     OverviewNews,
     QueueNews,
+    ReplaysNews,
     RowNews,
     Seen,
     SourceNews,
@@ -150,6 +151,7 @@ class Teller:
         news += self._queues(standing, streams, now, turned=turned)
         news += self._jobs(standing, streams, now)
         news += self._failures(standing, now)
+        news += self._replays(standing, now)
         self._audience.publish(news)
 
     def _looked_at(self, streams: Mapping[QueueRef, Stream]) -> Collection[QueueRef]:
@@ -215,6 +217,11 @@ class Teller:
         new = self._changed.collect(now, watched=watched)
         if watched and self._is_due(topic, now, new=new):
             yield self._changed.news(self._source, standing)
+
+    def _replays(self, standing: Standing, now: float) -> Iterable[News]:
+        topic = Topic(About.REPLAYS, self._source)
+        if topic in self._topics and self._is_due(topic, now, new=False):
+            yield ReplaysNews(self._source, standing)
 
     def _row(self, stream: Stream, *, whole: bool) -> RowNews | None:
         row = self._counting.rows.get(stream.ref)

@@ -23,6 +23,7 @@ from queues.live import (
     OverviewNews,
     Pulse,
     QueueNews,
+    ReplaysNews,
     RowNews,
     Seen,
     SourceNews,
@@ -64,6 +65,7 @@ def listed(news: News) -> str:
         JobNews(JobRef(REF, b"\x00"), STANDING, (EVENT, BARE)),
         FailuresNews("main", STANDING, ("a", "<b>"), 2, 7, True),
         FailuresNews("main", Standing(Pulse.LIVE, 1)),
+        ReplaysNews("main", STANDING),
     ],
 )
 def test_news_arrive_as_they_were(news: News) -> None:
