@@ -1,0 +1,107 @@
+"""What is done to a plan before it starts: its terms kept, its jobs looked at anew, or all of it discarded."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from queues import audit
+from queues.audit.types import Asked
+from queues.errors import NotFound
+from queues.models import AuditEntry, Replay
+from queues.replay import freezing
+from queues.replay.checking import ensure
+from queues.replay.freezing import Step
+from queues.replay.steering.acts import claimed, locked, recorded, refusals, tell, wake, write
+from queues.replay.steering.said import otherwise
+from queues.replay.terms import Terms
+from queues.replay.types import Phase, Told
+
+DISCARD = "replay-discard"
+AT_ONCE = 2_000  # rows of a plan that are deleted within a request; more are by `queues.retention`, bit by bit
+DISCARDED = "discarded"  # `Replay.step` of those that are to be deleted as soon as possible
+
+
+def save(asked: Asked, replay: Replay, terms: Terms) -> None:
+    """Keep the terms of a draft. Where its jobs have to be looked at or read for them, that begins, and it is frozen
+    again for a while. BadFields for terms that cannot be kept, WrongState for what is no draft.
+    """
+    keep(asked, replay, terms)
+
+
+def keep(asked: Asked, replay: Replay, terms: Terms) -> Step | None:
+    """The same; gives the step from which it is frozen anew, None where it stays a draft."""
+    ensure(replay, terms)
+    with transaction.atomic():
+        now = locked(replay)
+        if now.phase != Phase.DRAFT:
+            raise otherwise(now)
+        step = _kept(asked, now, terms)
+    replay.refresh_from_db()
+    return step
+
+
+def look_again(replay: Replay) -> None:
+    """Have all jobs of a draft looked at on the server anew. WrongState for what is no draft."""
+    with transaction.atomic():
+        now = locked(replay)
+        if not freezing.relook(now):
+            raise otherwise(now)
+        wake(now)
+    replay.refresh_from_db()
+
+
+def discard(asked: Asked, replay: Replay) -> AuditEntry:
+    """Delete a draft, or a plan that could not be put together. Nothing of it was sent.
+
+    One of many jobs is cancelled at once, and deleted soon.
+    """
+    with refusals(asked, replay, DISCARD):
+        try:
+            with transaction.atomic():
+                return _discarded(asked, replay)
+        except NotFound:
+            if before := audit.earlier(asked, DISCARD, replay.pk):
+                return before
+            raise
+
+
+def _kept(asked: Asked, now: Replay, terms: Terms) -> Step | None:
+    before = Terms.of(now.terms)
+    write(now, {"terms": terms.kept()})
+    if before == terms:
+        return None
+    now.terms = terms.kept()
+    _tell_once(asked, now)
+    step = freezing.step_after(before, terms)
+    if step is not None:
+        again = freezing.reread if step is Step.READING else freezing.relook
+        if not again(now):
+            raise otherwise(now)
+        wake(now)
+    return step
+
+
+def _tell_once(asked: Asked, now: Replay) -> None:
+    """Who changes terms over and over is told of once, at the last time."""
+    last = now.lines.order_by("-pk").first()
+    if last and last.kind == Told.CHANGED and last.who == asked.by.name[:150]:
+        now.lines.filter(pk=last.pk).update(at=timezone.now())
+    else:
+        tell(now, Told.CHANGED, asked.by.name, {})
+
+
+def _discarded(asked: Asked, replay: Replay) -> AuditEntry:
+    now, before = claimed(asked, replay, DISCARD)
+    if before:
+        return before
+    if now.phase not in (Phase.DRAFT, Phase.FAILED):
+        raise otherwise(now)
+    entry = recorded(asked, now, DISCARD, {"jobs": now.total}, _("Nothing was sent."))
+    if now.total <= AT_ONCE:
+        now.delete()
+    else:
+        tell(now, Told.CANCELLED, asked.by.name, {"number": now.total})
+        write(now, {"phase": Phase.CANCELLED, "step": DISCARDED, "ended_at": timezone.now()})
+    return entry

@@ -1,0 +1,33 @@
+"""What a start asks for besides the terms: a name to type, a second person, a time to think again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from queues.models import Replay
+from queues.replay.limits import limits
+from queues.replay.steering.acts import origin
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`typed` is the name that has to be typed, "" for none. Without `approval` it starts `undo_s` seconds later."""
+
+    typed: str
+    approval: bool
+    undo_s: int
+
+
+def wanted(replay: Replay, number: int) -> Wanted:
+    """What the start of a plan that sends so many jobs asks for by the limits of now. Three small queries."""
+    now = limits()
+    typed = typed_name(replay) if number > now.typed else ""
+    return Wanted(typed, now.approval is not None and number > now.approval, now.undo_s)
+
+
+def typed_name(replay: Replay) -> str:
+    """The name of a plan that people type: its queue's; of several queues its group's, or else its own."""
+    ref = origin(replay)
+    if ref is not None:
+        return ref.label
+    return replay.group.slug if replay.group else str(replay)
