@@ -88,8 +88,9 @@ class ReplayJob(models.Model):
     letter that tells of the same failure and is removed with it.
     """
 
-    replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="jobs")
-    queue = models.ForeignKey(Queue, on_delete=models.CASCADE, related_name="+")
+    # Both begin indexes below.
+    replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="jobs", db_index=False)
+    queue = models.ForeignKey(Queue, on_delete=models.CASCADE, related_name="+", db_index=False)
     job = models.TextField(help_text=_("its id as in URLs"))
     seen = models.CharField(max_length=50, default="", help_text=_("queues.actions.Target.seen, as in URLs"))
     state = models.CharField(max_length=20, default="failed", help_text=_("where it was: failed, completed, waiting"))
@@ -97,6 +98,9 @@ class ReplayJob(models.Model):
     target = models.ForeignKey(Queue, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("null: none"))
     letter_queue = models.ForeignKey(Queue, on_delete=models.CASCADE, null=True, related_name="+")
     letter = models.TextField(default="", help_text=_("empty: none"))
+    same = models.BigIntegerField(
+        null=True, help_text=_("of a letter: a digest of the queue and job that it tells of; null: it does not tell")
+    )
     name = models.CharField(max_length=200, default="", help_text=_("for eyes"))
     created_ms = models.BigIntegerField(null=True)
     failed_ms = models.BigIntegerField(null=True, help_text=_("null: it has not failed, or when is not known"))
@@ -127,6 +131,8 @@ class ReplayJob(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["replay", "queue", "job", "seen"], name="replay_job_once")]
         indexes = [
+            models.Index(fields=["replay", "id"], name="replay_job_in_turn"),
+            models.Index(fields=["same"], condition=models.Q(same__isnull=False), name="replay_job_same"),
             models.Index(fields=["replay", "place", "rank", "id"], name="replay_job_next"),
             models.Index(
                 fields=["replay", "key", "rank", "id"], condition=models.Q(key__isnull=False), name="replay_job_by_key"
