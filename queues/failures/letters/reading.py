@@ -81,7 +81,7 @@ def read(letter: FailedJob, mapping: Mapping) -> Mapped:
 def found(queue: QueueRef, letter: FailedJob, keys: Dict[QueueRef, int]) -> FoundLetter:
     """A letter of `queue`, ready to be written. `keys` are all queues of the source with their keys in the database."""
     mapped = read(letter, mapping_of(queue))
-    origin = _origin(queue, mapped.queue, keys) if mapped.job is not None else None
+    origin = origin_key(queue, mapped.queue, keys) if mapped.job is not None else None
     posted = _bounded(letter.timestamp_ms)
     failed = mapped.failed_ms if mapped.failed_ms is not None else posted
     own = mapped.job if origin is not None and mapped.job is not None else letter.id
@@ -136,7 +136,7 @@ def _iso(text: str) -> int | None:
     return ms if EARLIEST_MS <= ms <= LAST_MS else None
 
 
-def _origin(queue: QueueRef, named: str, keys: Dict[QueueRef, int]) -> int | None:
+def origin_key(queue: QueueRef, named: str, keys: Dict[QueueRef, int]) -> int | None:
     """The queue that a letter names, as far as we know it; else the one that this queue holds letters of."""
     name = named.encode("utf-8", errors="surrogatepass")
     prefix, colon, rest = name.rpartition(b":")
