@@ -1,5 +1,6 @@
 """How long what is kept stays: events for seven days (of one queue 10,000 at most: `follow.store`), what was done, and
-failures whose jobs are gone, for as long as the settings say, copies of removed jobs until they expire.
+failures whose jobs are gone, and replays that ended, for as long as the settings say, copies of removed jobs until they
+expire.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from queues.history import MINUTE_MS
 from queues.models import AuditEntry, Notable
 from queues.passing import in_passing
 from queues.quantities import now_ms
+from queues.replay import forgetting
 
 NOTABLE_KEPT_MS = 7 * 24 * 60 * MINUTE_MS
 FUTURE_MS = 365 * 24 * 60 * MINUTE_MS  # clocks may be wrong, but not so much
@@ -67,6 +69,14 @@ def forget_old_failures() -> int:
         deleted = aging.forget_old(settings.MIRANTE_FAILURES_DAYS, now_ms(), until)
         _minutes.forget(until)
     return deleted
+
+
+def forget_old_replays() -> int:
+    """Delete the rows of replays that ended long ago, what was discarded, and idle drafts, in the same manner."""
+    until = time.monotonic() + LONGEST_S
+    with in_passing():
+        return forgetting.forget(settings.MIRANTE_REPLAYS_DAYS, BATCH, until)
+    return 0
 
 
 class _Minutes:

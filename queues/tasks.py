@@ -70,6 +70,7 @@ def forget_old_events() -> None:
     retention.forget_old_events()
     retention.forget_old_entries()
     retention.forget_old_failures()
+    retention.forget_old_replays()
     pruning.forget_old_batches()
 
 

@@ -63,6 +63,7 @@ class Environment:
     undo_mb: int
     audit_days: int
     failures_days: int
+    replays_days: int
     dead_letters: tuple[str, ...]
     email: Email | None
     from_email: str
@@ -111,6 +112,7 @@ def read(env: Mapping[str, str], *, base_dir: Path) -> Environment:
         undo_mb=values.parsed("MIRANTE_UNDO_MB", whole_number(1, 10**6), 256),
         audit_days=values.parsed("MIRANTE_AUDIT_DAYS", whole_number(0, 36_500), 365),
         failures_days=values.parsed("MIRANTE_FAILURES_DAYS", whole_number(1, 36_500), 30),
+        replays_days=values.parsed("MIRANTE_REPLAYS_DAYS", whole_number(0, 36_500), 90),
         dead_letters=values.parsed("MIRANTE_DEAD_LETTERS", endings, _NONE),
         email=values.parsed("EMAIL_URL", email, None),
         from_email=values.parsed("DEFAULT_FROM_EMAIL", _address, "mirante@localhost"),

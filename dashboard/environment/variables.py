@@ -49,6 +49,8 @@ VARIABLES: tuple[Variable, ...] = (
     # Failures.
     Variable("MIRANTE_FAILURES_DAYS"),
     Variable("MIRANTE_DEAD_LETTERS"),
+    # Replays.
+    Variable("MIRANTE_REPLAYS_DAYS"),
     # Mail, logs and the rest.
     Variable("EMAIL_URL", secret=True),
     Variable("DEFAULT_FROM_EMAIL"),

@@ -137,6 +137,7 @@ def test_all_wrong_values_are_named_at_once_a_line_each(folder: Path) -> None:
         ("MIRANTE_UNDO_MB", "0"),
         ("MIRANTE_AUDIT_DAYS", "a year"),
         ("MIRANTE_FAILURES_DAYS", "0"),
+        ("MIRANTE_REPLAYS_DAYS", "-1"),
         ("MIRANTE_DEAD_LETTERS", "errors"),
         ("SECRET_KEY", "short"),
         ("SECRET_KEY", "a" * 60),
@@ -293,7 +294,7 @@ def test_the_server_that_comes_with_it_can_be_read_only_too(folder: Path) -> Non
 def test_a_day_of_undo_and_a_year_of_audit_unless_somebody_says_otherwise(folder: Path) -> None:
     env = read(folder)
     assert (env.bulk_max, env.undo_hours, env.undo_mb, env.audit_days) == (0, 24, 256, 365)
-    assert env.failures_days == 30
+    assert (env.failures_days, env.replays_days) == (30, 90)
 
 
 @pytest.mark.parametrize(
