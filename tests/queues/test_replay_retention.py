@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -123,7 +122,7 @@ def test_a_draft_that_somebody_touches_just_then_stays(monkeypatch: pytest.Monke
     plan = aged(a_plan(Phase.DRAFT, ids(3)), 8)
     atomic = transaction.atomic
 
-    def touched(**options: Any) -> AbstractContextManager[None]:
+    def touched(**options: Any) -> object:
         Replay.objects.filter(pk=plan.pk).update(changed_at=timezone.now())
         return atomic(**options)
 
