@@ -66,6 +66,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("audit/export.jsonl", audit.export_jsonl, name="audit-jsonl"),
     path("audit/<int:pk>/", audit.entry, name="audit-entry"),
     path("audit/<int:pk>/progress/", audit.progress, name="audit-progress"),
+    path("audit/<int:pk>/since/", audit.since, name="audit-since"),
     path("audit/<int:pk>/stop/", audit.stop, name="audit-stop"),
     path("removed/", removed.removed, name="removed"),
     path("replays/", replays.replays, name="replays"),

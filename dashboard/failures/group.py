@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard import trail
-from dashboard.failures import keys
+from dashboard.failures import keys, replays
 from dashboard.failures.chart import chart
 from dashboard.failures.figures import Figures, charted, drawn
 from dashboard.failures.sums import index, standing_of
@@ -32,6 +32,7 @@ from queues.failures.types import UNSOLVED, Applied, Kind, Life, SplitBy, Thrown
 from queues.failures.windows import since as begin_of
 from queues.models import AuditEntry, Deploy, FailureGroup, FailureNote, FailureSample, FailureSignature
 from queues.quantities import now_ms
+from queues.replay.making import PLAN
 from queues.stack import Line
 from queues.types import Body, JobRef, QueueRef
 
@@ -136,6 +137,7 @@ def context(about: Whole, query: GroupQuery) -> dict[str, object]:
         "splits": [(by, SPLIT_WORDS[by]) for by in SplitBy],
         "notes": _notes(about),
         "before": _before(about),
+        "replays": replays.of_group(group),
         "why": _why(group),
         "regressed_by": _regressed_by(group, about.source),
         "since": since(about, now),
@@ -240,9 +242,10 @@ def _notes(about: Whole) -> Sequence[FailureNote]:
 
 
 def _before(about: Whole) -> Sequence[trail.Line]:
-    """What was done to this group and to those that were merged into it, the newest first."""
+    """What was done to this group and to those that were merged into it, the newest first; replays stand apart."""
     ours = Q(group=about.group) | Q(group__merged_into=about.group)
-    return [trail.Line(entry) for entry in AuditEntry.objects.filter(ours).order_by("-pk")[:ENTRIES]]
+    found = AuditEntry.objects.filter(ours).exclude(action__startswith="replay").exclude(action=PLAN)
+    return [trail.Line(entry) for entry in found.order_by("-pk")[:ENTRIES]]
 
 
 def _why(group: FailureGroup) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from django import template
 from django.http import HttpRequest
 
+from dashboard import fates
 from dashboard.actions import bars
 from queues import audit, undo
 from queues.actions import Outcome
@@ -28,6 +29,7 @@ class Told:
     tone: str
     made: JobRef | None
     kept: RemovedJob | None
+    since: fates.Since | None
 
 
 @register.simple_tag(takes_context=True)
@@ -46,7 +48,7 @@ def queue_bar(context: template.Context, ref: QueueRef, info: QueueInfo, read_ms
 
 @register.simple_tag(takes_context=True)
 def outcome(context: template.Context) -> Told | None:
-    """What came of the action that `?done=` names; None without one. One or two queries then."""
+    """What came of the action that `?done=` names; None without one. One or two queries then, and a short script."""
     request: HttpRequest | None = context.get("request")
     done = request.GET.get("done", "") if request else ""
     shell: Any = context.get("shell")
@@ -60,7 +62,8 @@ def _told(entry: AuditEntry) -> Told:
     well = entry.status in (Status.DONE, Status.RUNNING, Status.STARTED) and not audit.exceptions(entry)
     tone = "good" if well and entry.status == Status.DONE else "" if well else "bad"
     kept = undo.kept(entry=entry).first() if audit.counts(entry).get(Outcome.DONE) else None
-    return Told(entry, audit.in_words(entry), tone, _made(entry), kept)
+    since = fates.since(entry) if fates.told_of(entry) else None
+    return Told(entry, audit.in_words(entry), tone, _made(entry), kept, since)
 
 
 def _made(entry: AuditEntry) -> JobRef | None:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard import export, trail
+from dashboard import export, fates, trail
 from dashboard.access import Right, actor_of, requires_right
 from dashboard.http import page
 from queues import audit, operations, undo
@@ -53,6 +53,17 @@ def entry(request: HttpRequest, pk: int) -> HttpResponse:
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
     """How far an action is, for the page to ask again and again."""
     return page(request, "audit/entry.html#progress", _context(_entry(pk)) | {"polled": True})
+
+
+@require_safe
+@requires_right(Right.AUDIT)
+def since(request: HttpRequest, pk: int) -> HttpResponse:
+    """What has become of a few jobs since they were retried, for the page to ask again."""
+    found = _entry(pk)
+    if not fates.told_of(found):
+        raise Http404
+    told = {"entry": found, "since": fates.since(found), "looks": fates.looks(request.GET.get("looks", ""))}
+    return page(request, "audit/fates.html", told)
 
 
 @require_POST

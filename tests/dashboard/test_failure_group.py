@@ -24,9 +24,11 @@ from queues.models import (
 )
 from queues.quantities import HOUR, MINUTE, now_ms
 from queues.registry import SourceConfig
+from queues.replay.types import Phase, Stop
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.failing import indexing, make_group
+from tests.queues.replaying import a_plan
 
 pytestmark = pytest.mark.django_db
 
@@ -380,3 +382,22 @@ def test_the_audit_log_names_the_group_of_each_act(operator: Client, group: Fail
     raw = operator.get("/audit/").content.decode()
     assert f'href="/failures/{group.slug}/"' in raw
     assert "boom &lt;b&gt;" in raw
+
+
+def test_the_replays_of_a_group_stand_on_its_page_with_their_outcomes(operator: Client, group: FailureGroup) -> None:
+    stopped = a_plan(Phase.STOPPED, group=group, total=25, sent=25, completed=3, failed=22, why=Stop.CANARY)
+    well = a_plan(Phase.DONE, group=group, total=188, sent=188, completed=188)
+    page = _page(operator, group)
+    lines = {node.attrs["data-replay"]: node.text for node in page.all("data-replay")}
+    assert list(lines) == [str(well.pk), str(stopped.pk)]
+    assert " ".join(lines[str(stopped.pk)].split()).endswith("3 22 its canary stopped it")
+    assert "all completed" in lines[str(well.pk)]
+
+
+def test_a_replay_of_a_group_is_planned_from_its_page(
+    operator: Client, group: FailureGroup, source: SourceConfig
+) -> None:
+    (form,) = _page(operator, group).all("action", "/replays/plan/", tag="form")
+    fields = {node.attrs["name"]: node.attrs["value"] for node in form.children if node.attrs.get("type") == "hidden"}
+    assert {"kind": "group", "group": group.slug, "source": "main"}.items() <= fields.items()
+    assert "/replays/plan/" not in as_role("viewer").get(_url(group)).content.decode()
