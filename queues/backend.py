@@ -7,7 +7,7 @@ server does not answer, and never return an empty answer instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from queues.actions import (
@@ -173,6 +173,9 @@ class Batch(Protocol):
 
     def events(self, *, kinds: Collection[EventKind] | None = None, job: bytes = b"", most: int) -> Sequence[Event]:
         """The newest entries of these kinds and this job, at most `most`, in their order."""
+
+    def about(self, jobs: Container[bytes], kinds: Collection[EventKind]) -> Sequence[Event]:
+        """All entries of these kinds about these jobs, in their order; others are not decoded."""
 
 
 class Events(Protocol):

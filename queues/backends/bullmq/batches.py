@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias, cast
@@ -81,6 +81,11 @@ class StreamBatch:
             if not job or _job(fields) == job:
                 found.append(_event(self.queue, entry[0], word, fields))
         return found[::-1]
+
+    def about(self, jobs: Container[bytes], kinds: Collection[EventKind]) -> Sequence[Event]:
+        words = {word for word in set(self._words) if word != _STRANGE and _kind(word) in kinds}
+        told = ((entry, word) for entry, word in zip(self._entries, self._words, strict=True) if word in words)
+        return [_event(self.queue, entry[0], word, entry[1]) for entry, word in told if _job(entry[1]) in jobs]
 
     def _newest(self, kinds: Collection[EventKind] | None) -> Iterator[tuple[Entry, bytes]]:
         """The entries of these kinds with their words, newest first."""

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import nlargest
 
-from queues.models import Replay
+from django.db.models import Count, Q
+
+from queues.models import Replay, ReplayJob
+from queues.replay.types import ENDS, Place
+from queues.replay.watching.explaining import unexplained as _unexplained
+from queues.replay.watching.ways import under_way
+from queues.sendings import Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +33,42 @@ class Canary:
 
 
 def unended(replay: Replay) -> int:
-    """How many jobs were sent and have not ended as far as is known. No query."""
-    raise NotImplementedError
+    """How many jobs were sent and have not ended as far as is known. One query by an index of just these."""
+    return under_way(replay).count()
 
 
 def last_ended(replay: Replay, most: int = 100) -> Lately:
-    """Of the jobs that ended last. One query by the index."""
-    raise NotImplementedError
+    """Of the jobs that ended last. A short query for each way to end."""
+    sent = ReplayJob.objects.filter(replay=replay.pk, place=Place.SENT, ended_ms__isnull=False)
+    ended: list[tuple[int, bool]] = []
+    for fate in sorted(ENDS):
+        newest = sent.filter(fate=fate).order_by("-ended_ms").values_list("ended_ms", flat=True)[:most]
+        ended += [(ms, fate is Fate.FAILED) for ms in newest if ms is not None]
+    last = nlargest(most, ended)
+    return Lately(len(last), sum(failed for _ms, failed in last))
 
 
 def canary_standing(replay: Replay) -> Canary:
-    """How the canary stands. One query."""
-    raise NotImplementedError
+    """How the canary stands. One query by an index of just the canary."""
+    rows = ReplayJob.objects.filter(replay=replay.pk, place=Place.SENT, canary=True)
+    over = Q(ended_ms__isnull=False)
+    counted = rows.aggregate(
+        sent=Count("pk"),
+        ended=Count("pk", filter=over),
+        failed=Count("pk", filter=over & Q(fate=Fate.FAILED)),
+        retrying=Count("pk", filter=~over & (Q(fate=Fate.RETRYING) | Q(tries__gt=0))),
+    )
+    return Canary(**counted)
 
 
 def oldest_unended_ms(replay: Replay) -> int | None:
     """When the job was sent that has been under way for longest (the server's clock); None without any. One query."""
-    raise NotImplementedError
+    return under_way(replay).order_by("sent_ms", "pk").values_list("sent_ms", flat=True).first()
+
+
+def unexplained(replay: Replay) -> int:
+    """How many failed again into a group that the index of failures has not told yet. One query over those that failed.
+
+    At the end of a plan it is worth to wait for these, some seconds: nobody asks for them later but the report.
+    """
+    return _unexplained(replay).count()
