@@ -37,9 +37,9 @@ def unended(replay: Replay) -> int:
     return under_way(replay).count()
 
 
-def last_ended(replay: Replay, most: int = 100) -> Lately:
-    """Of the jobs that ended last. A short query for each way to end."""
-    sent = ReplayJob.objects.filter(replay=replay.pk, place=Place.SENT, ended_ms__isnull=False)
+def last_ended(replay: Replay, most: int = 100, *, after_ms: int = 0) -> Lately:
+    """Of the jobs that ended last, after a moment. A short query for each way to end."""
+    sent = ReplayJob.objects.filter(replay=replay.pk, place=Place.SENT, ended_ms__gt=after_ms)
     ended: list[tuple[int, bool]] = []
     for fate in sorted(ENDS):
         newest = sent.filter(fate=fate).order_by("-ended_ms").values_list("ended_ms", flat=True)[:most]

@@ -18,6 +18,7 @@ _ENDS: Mapping[EventKind, Fate] = {
     EventKind.FAILED: Fate.FAILED,
     EventKind.REMOVED: Fate.GONE,
 }
+_PUT_BACK = (State.WAITING, State.PRIORITIZED)  # what fails comes from active, or waits for children
 _MOVES = frozenset({EventKind.ACTIVE, EventKind.DELAYED, EventKind.WAITING})
 
 
@@ -63,9 +64,12 @@ class Learnt:
                 self.moved[way.pk] = None
 
     def _end(self, event: Event, job: Landed, taking: Taking | None) -> None:
-        # What is being taken back is told to have been removed, or to be failed, by our own doing.
-        if event.kind is EventKind.COMPLETED or taking is None or job.way not in taking:
-            self.end(job, _ENDS[event.kind], event.at_ms)
+        fate = _ENDS[event.kind]
+        if event.kind is EventKind.FAILED and event.previous in _PUT_BACK:
+            fate = Fate.GONE  # somebody took it back before it ran
+        # What is taken back by this plan is told of in the same way.
+        if fate is not Fate.GONE or taking is None or job.way not in taking:
+            self.end(job, fate, event.at_ms)
 
 
 def named(batch: Batch) -> Collection[bytes]:
