@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.forms.base import ActField
@@ -37,6 +38,11 @@ class ActForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.setdefault("key", fresh_key())
+
+    def renew(self) -> None:
+        """Give a form that was sent a new key: sent once more it is meant once more."""
+        sent = {name: self.data.getlist(name) for name in self.data} if isinstance(self.data, MultiValueDict) else {}
+        self.data = MultiValueDict({**sent, "key": [fresh_key()]})
 
 
 class PaceForm(ActForm):
@@ -69,12 +75,11 @@ class CancelForm(ActForm):
 
 
 class PlanForm(forms.Form):
-    """What a plan is to be made from. Which jobs, the selection and the group beside it say."""
+    """What a plan is to be made from. Which jobs of that, the boxes and filters beside it say."""
 
     kind = forms.ChoiceField(choices=[(kind.value, kind.value) for kind in From])
     source = forms.CharField(max_length=100, required=False)
     queue = forms.CharField(max_length=2_000, required=False)
-    group = forms.CharField(max_length=40, required=False)
     name = forms.CharField(max_length=500, required=False)
     key = forms.CharField(max_length=64, required=False)
     reason = forms.CharField(max_length=500, required=False)

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.forms.boundfield import BoundField
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.replays import words
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
 
 PLACE, ORIGIN, OTHER = "place", "origin", "other"
 LIMITED, FREE = "limited", "free"
+KEPT, RESET = "kept", "reset"
+NONE = "none"
 FROM, TO = 5.0, 20.0  # jobs a second, where a plan was unthrottled before
 MOST = 10_000_000  # jobs of a canary or a backlog
 PATCH_MOST = 256 * 1024  # characters
@@ -41,18 +40,18 @@ AT: Mapping[str, str] = {
     "canary_wait_s": "canary_wait",
     "hours": "hours_on",
     "patch": "patch_text",
+    "typed": "sure",
 }
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What of the form fits a plan. `typed` is the name to be typed before its start; "" = none."""
+    """What of the form fits a plan."""
 
     source: str
     conflicts: Sequence[Conflict] = ()  # of which something can be chosen
     whole: bool = False  # it is of one job, whose data was edited
-    typed: str = ""
 
 
 def _radio(label: Words, choices: Sequence[tuple[str, Words]]) -> forms.ChoiceField:
@@ -83,9 +82,12 @@ class TermsForm(ActForm):
 
     how = _radio(_("How they are sent"), ((PLACE, _("place")), (ORIGIN, _("origin")), (OTHER, _("other"))))
     target = forms.CharField(
-        label=_("Queue to send to"), required=False, max_length=2_000, widget=forms.TextInput(attrs=_PLAIN)
+        label=_("Queue to send to"),
+        required=False,
+        max_length=2_000,
+        widget=forms.TextInput(attrs=_PLAIN | {"list": "queues"}),
     )
-    reset = _radio(_("Attempts"), (("", _("kept")), ("1", _("reset"))))
+    reset = _radio(_("Attempts"), ((KEPT, _("kept")), (RESET, _("reset"))))
     originals = _radio(
         _("Originals of what was copied"),
         (
@@ -104,7 +106,10 @@ class TermsForm(ActForm):
     jitter = _whole(_("Jitter in percent"), most=100)
     order = _radio(_("Order"), tuple((each.value, _("order")) for each in Ordering))
     key_path = forms.CharField(
-        label=_("Keep the order within"), required=False, max_length=200, widget=forms.TextInput(attrs=_PLAIN)
+        label=_("Keep the order within"),
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs=_PLAIN | {"placeholder": " "}),
     )
     key_failed = _radio(
         _("When one of a key fails again"),
@@ -113,7 +118,7 @@ class TermsForm(ActForm):
             (KeyFailed.GO_ON, _("they are sent all the same")),
         ),
     )
-    edit = _radio(_("Edit"), (("", _("as they are")), (PatchKind.MERGE, _("merge")), (PatchKind.PATHS, _("paths"))))
+    edit = _radio(_("Edit"), ((NONE, _("as they are")), (PatchKind.MERGE, _("merge")), (PatchKind.PATHS, _("paths"))))
     patch_text = forms.CharField(
         label=_("What is changed"),
         required=False,
@@ -138,9 +143,15 @@ class TermsForm(ActForm):
     begin = _clock(_("from"))
     until = _clock(_("until"))
     zone = forms.CharField(
-        label=_("Time zone"), required=False, max_length=60, widget=forms.TextInput(attrs=_PLAIN | {"list": "zones"})
+        label=_("Time zone"),
+        required=False,
+        max_length=60,
+        widget=forms.TextInput(attrs=_PLAIN | {"placeholder": "America/Sao_Paulo"}),
     )
     without_permanent = _tick(_("Leave them out"))
+    sure = forms.CharField(
+        label=_("Name"), required=False, max_length=2_000, strip=False, widget=forms.TextInput(attrs=_PLAIN)
+    )
 
     def __init__(self, *args: Any, terms: Terms, shape: Shape, **kwargs: Any) -> None:
         super().__init__(*args, initial=initial(terms, shape.source), **kwargs)
@@ -149,20 +160,21 @@ class TermsForm(ActForm):
             del self.fields["edit"], self.fields["patch_text"]
         for conflict in shape.conflicts:
             self.fields[_named(conflict)] = _choice(conflict)
-        if shape.typed:
-            self.fields["sure"] = forms.CharField(
-                label=_type(shape.typed), required=False, max_length=2_000, strip=False,
-                widget=forms.TextInput(attrs=_PLAIN),
-            )  # fmt: skip
 
     @property
     def choices(self) -> Mapping[Conflict, BoundField]:
         """What can be done about the conflicts that were found."""
         return {conflict: self[_named(conflict)] for conflict in self.shape.conflicts}
 
-    def wrong(self, *names: str) -> bool:
-        """Whether something is wrong in one of these fields."""
-        return not self.errors.keys().isdisjoint(names) if self.is_bound else False
+    @property
+    def wrong_fields(self) -> Sequence[BoundField]:
+        """The fields in which something is wrong."""
+        return [self[name] for name in self.errors if name in self.fields]
+
+    @property
+    def hours_wrong(self) -> bool:
+        """Whether something is wrong in the hours."""
+        return self.is_bound and not self.errors.keys().isdisjoint({"hours_on", "days", "begin", "until", "zone"})
 
     @property
     def folded_wrong(self) -> bool:
@@ -181,7 +193,7 @@ class TermsForm(ActForm):
             self._needs("pace_to", _("Say how many a second."))
         if given.get("how") == OTHER:
             self._find_target(given)
-        if given.get("edit"):
+        if given.get("edit", NONE) != NONE:
             self._needs("patch_text", _("Say what is changed."))
         if given.get("hours_on"):
             self._check_hours(given)
@@ -220,7 +232,7 @@ class TermsForm(ActForm):
             self.before,
             acts_copy=given["how"] != PLACE,
             target=given.get("target_slug", "") if given["how"] == OTHER else "",
-            reset=bool(given["reset"]),
+            reset=given["reset"] == RESET,
             originals=Originals(given["originals"]),
             order=Ordering(given["order"]),
             key=given["key_path"].strip(),
@@ -259,7 +271,7 @@ def initial(terms: Terms, source: str) -> dict[str, Any]:
     told: dict[str, Any] = {
         "how": OTHER if terms.target else ORIGIN if terms.acts_copy else PLACE,
         "target": _label(source, terms.target),
-        "reset": "1" if terms.reset else "",
+        "reset": RESET if terms.reset else KEPT,
         "originals": terms.originals.value,
         "order": terms.order.value,
         "key_path": terms.key,
@@ -280,7 +292,7 @@ def initial(terms: Terms, source: str) -> dict[str, Any]:
         "begin": hours.begin,
         "until": hours.until,
         "zone": hours.zone,
-        "edit": terms.patch.kind.value if terms.patch else "",
+        "edit": terms.patch.kind.value if terms.patch else NONE,
         "patch_text": terms.patch.text if terms.patch else "",
     }
     same = ("double_s", "jitter", "canary", "canary_failed", "stop_paused", "stop_idle", "without_permanent")
@@ -297,10 +309,6 @@ def _choice(conflict: Conflict) -> forms.ChoiceField:
     return forms.ChoiceField(label=words.conflict(conflict), choices=choices, widget=forms.RadioSelect)
 
 
-def _type(name: str) -> SafeString:
-    return format_html(gettext("Type {name} to start"), name=format_html('<bdi class="mono">{}</bdi>', name))
-
-
 def _label(source: str, slug: str) -> str:
     """The queue that copies go to, as one types it."""
     if not slug:
@@ -315,7 +323,7 @@ def _short(value: float | None) -> float | int | None:
 
 
 def _patch(given: Mapping[str, Any]) -> Patch | None:
-    return Patch(PatchKind(given["edit"]), given["patch_text"]) if given["edit"] else None
+    return Patch(PatchKind(given["edit"]), given["patch_text"]) if given["edit"] != NONE else None
 
 
 def _hours(given: Mapping[str, Any]) -> Hours | None:

@@ -1,0 +1,204 @@
+"""What the page of a plan shows before anything of it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext, ngettext
+
+from dashboard.access import RIGHTS, Right, allowed
+from dashboard.replays import sentence, words
+from dashboard.replays.edit_samples import edited
+from dashboard.replays.forms import fresh_key
+from dashboard.replays.found import conflict_row, target_row
+from dashboard.replays.pace_chart import is_flat, pace_chart
+from dashboard.replays.terms_form import Shape, TermsForm
+from dashboard.replays.told import told
+from queues import readings
+from queues.errors import NotFound
+from queues.models import Replay
+from queues.operations.ability import ability
+from queues.quantities import duration, now_ms, number
+from queues.registry import backend
+from queues.replay import making
+from queues.replay.freezing.progress import progress
+from queues.replay.limits import limits
+from queues.replay.preview import Preview, preview
+from queues.replay.steering import wanted
+from queues.replay.terms import PatchKind, Terms
+from queues.replay.types import CHOICES, From, Phase
+from queues.sendings import Conflict
+from queues.types import Capability, QueueRef, State
+
+SMALL = 20  # jobs: what a plan of so few seldom needs is folded
+LATER_MOST = 10_000  # failures that are counted
+EDITABLE = frozenset({Phase.FREEZING, Phase.DRAFT})
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The button that starts it, and what stands around it. `off` says why it cannot be started."""
+
+    label: str
+    off: str = ""
+    typed: str = ""  # the name to be typed
+    above: int | None = None  # so many jobs need no name
+    approval: int | None = None  # so many jobs need no second person
+    undo_s: int = 0
+
+
+def shape_of(replay: Replay, found: Sequence[Conflict]) -> Shape:
+    """What of the form fits a plan in which these conflicts were found."""
+    patch = Terms.of(replay.terms).patch
+    whole = patch is not None and patch.kind is PatchKind.WHOLE
+    return Shape(replay.source.name, [each for each in found if each in CHOICES], whole)
+
+
+def form_of(replay: Replay, sent: QueryDict) -> TermsForm:
+    """The form as it was sent. It shows what it showed then."""
+    found = [conflict for conflict in CHOICES if f"choice-{conflict.value}" in sent]
+    return TermsForm(sent, terms=Terms.of(replay.terms), shape=shape_of(replay, found))
+
+
+def context(
+    request: HttpRequest, replay: Replay, *, form: TermsForm | None = None, error: str = ""
+) -> Mapping[str, object]:
+    """What `replays/plan.html` needs. Some fifteen bounded queries; a short call of the server for what is edited."""
+    terms = _terms(replay, form)
+    seen = preview(replay, terms)
+    if form is None:
+        shape = shape_of(replay, [each.conflict for each in seen.conflicts])
+        form = TermsForm(terms=terms, shape=shape)
+    phase = Phase(replay.phase)
+    may = allowed(request.user, Right.REPLAY)
+    source = replay.source.name
+    return {
+        **live(replay, terms, seen),
+        "form": form,
+        "edits": may and phase in EDITABLE,
+        "may": may,
+        "role": RIGHTS[Right.REPLAY].label,
+        "own": replay.started_by == request.user.get_username(),
+        "told": told(terms, source),
+        "conflicts": [conflict_row(each, form) for each in seen.conflicts],
+        "in_conflict": sum(each.number for each in seen.conflicts),
+        "small": replay.total <= SMALL and phase is not Phase.FREEZING,
+        "letters": letters_of(replay, seen),
+        "queues": sorted(ref.label for ref in readings.names(source))[:200],
+        "later": _later(replay),
+        "later_most": LATER_MOST,
+        "progress": progress(replay) if phase is Phase.FREEZING else None,
+        "act_key": fresh_key(),
+        "origin": origin(replay),
+        "first_more": seen.to_send - len(seen.sample),
+        **_countdown(replay),
+        "error": error,
+        "outage": next((each for each in readings.status() if each.name == source and each.down_since), None),
+    }
+
+
+def live(replay: Replay, terms: Terms, seen: Preview) -> Mapping[str, object]:
+    """The parts that follow what is typed: the sentences, the pace, what is edited, and the button that starts it."""
+    known = None if replay.phase == Phase.FREEZING and not seen.number else seen.to_send
+    copies = copies_of(replay, terms, seen)
+    about = sentence.About(
+        known,
+        seen.duration_s,
+        copies,
+        _label(replay.source.name, terms.target),
+        sentence.attempts_of(seen, terms),
+        seen.permanent.permanent,
+    )
+    return {
+        "replay": replay,
+        "phase": Phase(replay.phase),
+        "phase_word": words.phase(replay.phase),
+        "mark": words.mark(replay.phase),
+        "terms": terms,
+        "seen": seen,
+        "sentences": sentence.sentences(terms, about),
+        "copies": copies,
+        "chart": None if is_flat(terms) else pace_chart(terms, seen.to_send),
+        "targets": [target_row(each, terms) for each in seen.targets],
+        "edited": edited(terms, seen.sample, data=bytes(replay.data) if replay.data else None),
+        "start": _start(replay, seen),
+    }
+
+
+def copies_of(replay: Replay, terms: Terms, seen: Preview) -> bool | None:
+    """Whether new jobs are sent: for all (True), for none (False), or only for letters (None)."""
+    if terms.acts_copy or terms.patch or replay.made_from.get("state") == State.COMPLETED:
+        return True
+    return None if letters_of(replay, seen) else False
+
+
+def letters_of(replay: Replay, seen: Preview) -> bool:
+    """Whether letters are part of it."""
+    return bool(seen.letters or replay.made_from.get("letters") or replay.made_from["kind"] == From.LETTERS)
+
+
+def _terms(replay: Replay, form: TermsForm | None) -> Terms:
+    """Those that were typed where they can be read, else those that are kept."""
+    kept = Terms.of(replay.terms)
+    return form.terms if form is not None and form.is_bound and form.is_valid() else kept
+
+
+def _label(source: str, slug: str) -> str:
+    found = readings.called(source, slug) if slug else None
+    return found.label if found else slug
+
+
+def _countdown(replay: Replay) -> Mapping[str, object]:
+    """When it starts, and in how long by the server's clock; "" where that is over."""
+    if replay.starts_at is None:
+        return {}
+    starts_ms = round(replay.starts_at.timestamp() * 1000)
+    left = starts_ms - now_ms()
+    return {"starts_ms": starts_ms, "starts_in": duration(left + 999, whole=True) if left > 0 else ""}
+
+
+def origin(replay: Replay) -> QueueRef | None:
+    """The queue that it was made from; None for a group of failures."""
+    slug = replay.made_from.get("queue")
+    try:
+        return QueueRef.from_slug(replay.source.name, slug) if slug else None
+    except ValueError:
+        return None
+
+
+def _later(replay: Replay) -> int | None:
+    """Failures that came since; what was counted last while a plan no longer changes."""
+    return making.later(replay) if replay.phase == Phase.DRAFT else replay.later
+
+
+def _start(replay: Replay, seen: Preview) -> Start:
+    many, now = seen.to_send, limits()
+    asks = wanted(replay, many)
+    if asks.approval:
+        label = gettext("Ask for approval of %(n)s") % {"n": number(many)}
+    else:
+        label = ngettext("Start replay of %(n)s", "Start replay of %(n)s", many) % {"n": number(many)}
+    return Start(
+        label,
+        off=_off(replay, seen),
+        typed=asks.typed,
+        above=now.typed,
+        approval=now.approval if asks.approval else None,
+        undo_s=asks.undo_s,
+    )
+
+
+def _off(replay: Replay, seen: Preview) -> str:
+    """Why a plan cannot be started, as far as its page can tell; "" where nothing is known to be in the way."""
+    if replay.phase == Phase.FREEZING:
+        return gettext("It can be started once its set is frozen.")
+    if not seen.to_send:
+        return gettext("Nothing is left to send.")
+    try:
+        if Capability.REPLAYS not in backend(replay.source.name).capabilities:
+            return gettext("Jobs of this source cannot be sent again.")
+    except NotFound as error:
+        return str(error)
+    return ability(seen.targets[0].queue).nothing if seen.targets else ""
