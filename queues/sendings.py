@@ -53,9 +53,10 @@ class Conflict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A job as it is now. `note` belongs to the conflict: the id of a twin, the key of a parent; for eyes.
+    """A job as it is now. `note` belongs to the conflict: the state of one that has left ("" = none), the id of a
+    twin, the key of a parent, the field that is damaged; for eyes.
 
-    `failed_ms` is the score in the failed set. `attempts_max` 0 means one attempt, as BullMQ writes it.
+    `failed_ms` is the score in the failed or completed set. `attempts_max` 0 means one attempt, as BullMQ writes it.
     """
 
     id: bytes
@@ -88,7 +89,8 @@ class Copy:
 class Sent:
     """What came of sending one. `outcome` is DONE also where the same plan had sent it before (`again`).
 
-    ALREADY: another plan has, `plan` is its token. Else `conflict` and `note` say why not.
+    ALREADY: another plan has, `plan` is its token and `conflict` is SENT_BEFORE. Else `conflict` and `note` say why
+    not, as in `Looked`; the note of REFUSED is a sentence. A note beside DONE is a sentence too: a warning.
     """
 
     id: bytes  # as asked: of the job, or of the copy (empty where that had none)
@@ -120,13 +122,14 @@ class Replays(Protocol):
     """
 
     def look(self, queue: QueueRef, targets: Sequence[Target], *, state: State) -> Sequence[Looked]:
-        """Jobs that are to be sent in place, or letters and others that are to be copied (then only LEFT and GONE).
+        """Jobs that are to be sent in place, or letters that are to be copied (then only LEFT and GONE).
 
-        For `State.FAILED` and `State.COMPLETED` by the sorted set; for others (letters) wherever they wait. Reads only.
+        For `State.FAILED` and `State.COMPLETED` by the sorted set; for others (letters) wherever they wait, `seen`
+        being their timestamp or their score where they are. Reads only.
         """
 
     def look_copies(self, queue: QueueRef, copies: Sequence[NewJob]) -> Sequence[Looked]:
-        """What is in the way of such new jobs in a queue: ID_KEPT, TWIN. Reads only."""
+        """What is in the way of such new jobs in a queue: ID_KEPT, TWIN, REFUSED. Data is not looked at. Reads only."""
 
     def send(
         self,
@@ -149,7 +152,10 @@ class Replays(Protocol):
     def send_copies(
         self, queue: QueueRef, copies: Sequence[Copy], *, plan: str, new_ids: bool, drop: Sequence[str] = ()
     ) -> Sequence[Sent]:
-        """New jobs, as `Actions.add`, in this order. `new_ids`: an id that is taken gives way to the next number."""
+        """New jobs, as `Actions.add`, in this order. `new_ids`: an id that is taken gives way to the next number.
+
+        TWIN only where the holder of a deduplication id has not ended, as with `send`.
+        """
 
     def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:
         """The plan that left a receipt and the id it made; None where there is none. Reads only."""
@@ -163,5 +169,6 @@ class Replays(Protocol):
     def take_back(self, queue: QueueRef, jobs: Sequence[tuple[Target, bytes]]) -> Sequence[Result]:
         """Jobs that `send` sent and no worker has begun, to where they were, with what it took (`Sent.was`).
 
-        Their score is the one of before. WRONG_STATE where a worker has begun, or somebody moved it.
+        Their score is the one of before, and their receipts are forgotten. Listeners are told of a failed (completed)
+        job, as it is one again. WRONG_STATE where a worker has begun, or somebody moved it; ALREADY where it is back.
         """

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from queues.actions import Action, Below, Clock, Members, NewJob, Result, Step, Stored, Target
-from queues.backends.bullmq import additions, copies, moves, removals, replays, steering, sweeps
+from queues.backends.bullmq import (
+    additions,
+    copies,
+    moves,
+    removals,
+    replays,
+    replays_back,
+    replays_looking,
+    steering,
+    sweeps,
+)
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.writer import Writer
 from queues.registry import SourceConfig
@@ -111,10 +121,10 @@ class BullMQActions:
         return steering.release_limit(self._writer, queue)
 
     def look(self, queue: QueueRef, targets: Sequence[Target], *, state: State) -> Sequence[Looked]:
-        return replays.look(self._writer, queue, targets, state=state)
+        return replays_looking.look(self._writer, queue, targets, state=state)
 
     def look_copies(self, queue: QueueRef, copies: Sequence[NewJob]) -> Sequence[Looked]:
-        return replays.look_copies(self._writer, queue, copies)
+        return replays_looking.look_copies(self._writer, queue, copies)
 
     def send(
         self,
@@ -144,10 +154,10 @@ class BullMQActions:
         replays.drop_receipts(self._writer, queue, receipts)
 
     def standings(self, queue: QueueRef, ids: Sequence[bytes]) -> Sequence[Standing]:
-        return replays.standings(self._writer, queue, ids)
+        return replays_looking.standings(self._writer, queue, ids)
 
     def take_back(self, queue: QueueRef, jobs: Sequence[tuple[Target, bytes]]) -> Sequence[Result]:
-        return replays.take_back(self._writer, queue, jobs)
+        return replays_back.take_back(self._writer, queue, jobs)
 
     def close(self) -> None:
         self._writer.connection.close()

@@ -3,11 +3,11 @@
 -- let two jobs of one deduplication id wait, then for each job its id and its score as it was seen ("" = whichever).
 -- Back: for each an outcome, where the job is, a reason, and what the reason names.
 local state, reset, twins = ARGV[1], ARGV[2] == "1", ARGV[3] == "1"
-local results = {}
+local results, FIELDS = {}, { "priority", "deid", "parentKey", "parent" }
 memo = {}
 
 local function retried(id, seen)
-  local found = fields_of(base .. id, "priority", "deid", "parentKey", "parent")
+  local found = fields_of(base .. id, FIELDS)
   local refused = not_retried(id, seen, state, call("ZSCORE", base .. state, id), found, twins)
   if refused then return refused end
   local reason = wait_again(id, state, reset, found)

@@ -19,29 +19,43 @@ end
 -- Bytes of fields that may be long: no more is read of one. Scripts that ask for further such fields add them.
 local LONGEST = { data = CHECKED, opts = CHECKED, progress = CHECKED }
 
--- Some fields of a job by one call: those above, its timestamp, and what else is asked for. Those that are too long are
--- as if they were fine and empty, and their lengths are given back too (nothing where all are short). Nothing at all
--- where the key is no hash: an id may be the name of another key of the queue.
-local function fields_of(key, ...)
-  local names, found, long = { "timestamp", ... }, {}, nil
+-- The names to ask for: those above that are short enough, the timestamp, and further ones.
+local function asked_for(further, long)
+  local names = { "timestamp" }
+  for name in pairs(LONGEST) do
+    if not (long and long[name]) then names[#names + 1] = name end
+  end
+  for _, name in ipairs(further) do names[#names + 1] = name end
+  return names
+end
+
+local NONE = {}
+local asked = {} -- the same where all are short, by the table of further ones: mostly one for all jobs of a script
+
+-- Some fields of a job by one call: those above, its timestamp, and further ones. Those that are too long are as if
+-- they were fine and empty, and their lengths are given back too (nothing where all are short). Nothing at all where
+-- the key is no hash: an id may be the name of another key of the queue.
+local function fields_of(key, further)
+  local long
   for name, most in pairs(LONGEST) do
     local length = redis.pcall("HSTRLEN", key, name)
     if type(length) ~= "number" then return nil end
     if length > most then
-      found[name], long = "{}", long or {}
+      long = long or {}
       long[name] = length
-    else
-      names[#names + 1] = name
     end
   end
+  asked[further] = asked[further] or asked_for(further)
+  local names, found = long and asked_for(further, long) or asked[further], {}
   local values = call("HMGET", key, unpack(names))
   for i, name in ipairs(names) do found[name] = values[i] end
+  for name in pairs(long or NONE) do found[name] = "{}" end
   return found, long
 end
 
 -- The name of the field that is damaged, or nothing. `found` is what `fields_of` gave, where it was asked already.
 local function damage_of(key, found)
-  found = found or fields_of(key)
+  found = found or fields_of(key, NONE)
   if not found then return "key" end
   if not found.data or not is_json(found.data) then return "data" end
   if found.opts and not (string.find(found.opts, "^%s*{") and is_json(found.opts)) then return "opts" end

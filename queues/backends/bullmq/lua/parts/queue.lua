@@ -144,6 +144,14 @@ local function enqueue(prefix, id, first, priority)
   wake(prefix)
 end
 
+-- The same for several without a priority: the first of them is taken first.
+local function enqueue_all(prefix, ids)
+  local list = waiting_list(prefix)
+  clear_marker(prefix)
+  call("LPUSH", list, unpack(ids))
+  wake(prefix)
+end
+
 -- Whether a job is the next run of a scheduler: removing or moving it would end the chain. A scheduler's score is its
 -- next moment, with which the job's id ends. Repeatables of 4.x have another name in the id than in `repeat`.
 -- `prefix` is that of the job's queue where it is not ours.

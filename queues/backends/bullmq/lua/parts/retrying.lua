@@ -31,6 +31,15 @@ local function has_sound_parent(key, found)
   return true
 end
 
+-- What has become of a parent that does not wait for this child, as the result to give back; nothing where it waits, or
+-- where there is none.
+local function without_parent(id, state, found)
+  if not is_child(found) then return nil end
+  local parent, prefix, parent_id = parent_of(base .. id, { found.parentKey, found.parent })
+  local fate = parent and fate_of_parent(parent, prefix, parent_id) or ""
+  if fate ~= "" then return { "unsupported", state, fate, parent } end
+end
+
 -- Why a job is not retried, as the result to give back: an outcome, where it is, a reason, what that names. Nothing
 -- where it is. `score` = its own in the set of `state`, `found` = its fields: of those that are not read for each job
 -- priority, deid, parentKey and parent.

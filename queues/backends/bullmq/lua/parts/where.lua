@@ -16,8 +16,14 @@ local function state_of(prefix, id)
   return "unknown"
 end
 
--- The same for one of many, which are not looked for in lists that are long: there its hash tells. What has begun to
--- wait or to run has no `finishedOn`, and what runs has a lock.
+-- The state of a job that must be in some list, unless it is in no collection at all. What has begun to wait or to run
+-- has no `finishedOn`, and what runs has a lock.
+local function state_by_hash(prefix, id)
+  if redis.pcall("HEXISTS", prefix .. id, "finishedOn") ~= 0 then return "unknown" end
+  return call("EXISTS", prefix .. id .. ":lock") == 1 and "active" or "waiting"
+end
+
+-- The state and score of one of many, which are not looked for in lists that are long: there its hash tells.
 local function state_among(prefix, id)
   for _, name in ipairs(SETS) do
     local score = call("ZSCORE", prefix .. name, id)
@@ -31,6 +37,5 @@ local function state_among(prefix, id)
       return state
     end
   end
-  if not unsure or redis.pcall("HEXISTS", prefix .. id, "finishedOn") ~= 0 then return "unknown" end
-  return call("EXISTS", prefix .. id .. ":lock") == 1 and "active" or "waiting"
+  return unsure and state_by_hash(prefix, id) or "unknown"
 end
