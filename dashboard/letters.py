@@ -36,8 +36,10 @@ PART_WORDS: Mapping[str, Promise] = {
     "job": _("Id of the job"),
     "name": _("Name of the job"),
     "attempts": _("Attempts made"),
+    "opts": _("Options of the job"),
     "data": _("Its data is no object"),
 }
+_WHOLE = _(" A dot alone: each letter is the job itself, moved over as it was.")
 _KINDS = (("", _("Judge by its name")), ("yes", _("It holds dead letters")), ("no", _("It holds none")))
 
 
@@ -62,7 +64,7 @@ class LettersForm(forms.Form):
                 label=str(PART_WORDS[part]),
                 required=False,
                 max_length=200,
-                help_text=", ".join(paths[:3]) + " …",
+                help_text=", ".join(paths[:3]) + " …" + (str(_WHOLE) if part == "payload" else ""),
                 widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": paths[0]}),
             )
 

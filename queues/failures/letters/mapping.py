@@ -48,8 +48,10 @@ COMMON: Dict[str, Sequence[str]] = {
         *("origin.attempts", "origin.attemptsMade", "attemptsMade", "attempts", "job.attemptsMade", "retries"),
         "meta.attempts",
     ),
+    "opts": ("opts", "job.opts", "origin.opts", "originalOpts", "original.opts", "jobOpts", "meta.opts"),
 }
 PARTS = tuple(COMMON)
+ALL = "."  # in place of the path of the payload: a letter is the job itself, moved over as it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def made(own: tuple[tuple[str, str], ...]) -> Mapping:
     """A mapping from pairs of part and path, as `checked` gives them."""
     chosen = dict(own)
     found = {
-        part: [paths.parse(path) for path in ([chosen[part]] if part in chosen else COMMON[part])] for part in PARTS
+        part: [_steps(path) for path in ([chosen[part]] if part in chosen else COMMON[part])] for part in PARTS
     }
     return Mapping(found, frozenset(chosen))
 
@@ -89,6 +91,11 @@ def checked(own: Dict[str, str]) -> dict[str, str]:
     kept = {part: path.strip() for part, path in own.items() if path.strip()}
     if odd := kept.keys() - COMMON.keys():
         raise BadInput(_("A letter has no part called “%(part)s”.") % {"part": min(odd)[:40]})
-    for path in kept.values():
-        paths.parse(path)
+    for part, path in kept.items():
+        if (part, path) != ("payload", ALL):
+            paths.parse(path)
     return kept
+
+
+def _steps(path: str) -> Sequence[Step]:
+    return [] if path == ALL else paths.parse(path)
