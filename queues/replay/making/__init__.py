@@ -1,6 +1,7 @@
 """Plans of replays, made from what a person wants sent again. Nothing is collected yet, and nothing is sent."""
 
+from queues.replay.making.beginning import ensure_few, wake
 from queues.replay.making.later import later
 from queues.replay.making.wishes import PLAN, of_edited, of_group, of_jobs, of_letters, of_state
 
-__all__ = ["PLAN", "later", "of_edited", "of_group", "of_jobs", "of_letters", "of_state"]
+__all__ = ["PLAN", "ensure_few", "later", "of_edited", "of_group", "of_jobs", "of_letters", "of_state", "wake"]

@@ -1,0 +1,88 @@
+"""What stands in the way of new jobs in the queues that they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from queues.actions import NewJob
+from queues.errors import QueueError
+from queues.jsonload import Unreadable, load
+from queues.models import Replay
+from queues.replay.copies import Unmapped, copied
+from queues.replay.freezing.book import Book
+from queues.replay.freezing.hands import Hands
+from queues.replay.freezing.items import BATCH, Item, Told, by_queue
+from queues.replay.freezing.rows import as_row
+from queues.replay.freezing.seeing import target_of
+from queues.replay.freezing.stock import stocked
+from queues.replay.receipts import receipt
+from queues.sendings import Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """The copies that a batch would make."""
+
+    run: Hands
+    book: Book
+
+    def look(self, items: Sequence[Item], made: Mapping[int, NewJob], told: Told) -> None:
+        """Look for each; `made` are those that are known by the keys of their rows. Two calls for each target."""
+        jobs = {**made, **dict(self._made([item for item in items if item.pk not in made]))}
+        by_target: dict[int, list[Item]] = {}
+        for item in items:
+            if item.target is not None and item.pk in jobs and not item.out:
+                by_target.setdefault(item.target, []).append(item)
+        for target, part in by_target.items():
+            self._in_the_way(target, part, jobs)
+            self._receipts(target, part)
+        for item in items:
+            if item.pk in jobs and not item.out:
+                told.add(0, _attempts(jobs[item.pk]), copy=True)
+
+    def _made(self, items: Sequence[Item]) -> Iterator[tuple[int, NewJob]]:
+        """The copies of failed and completed jobs, without their data: nothing stands in the way of those."""
+        for queue, part in by_queue(items).items():
+            by_id = {target_of(item).id: item for item in part}
+            for job, stored in stocked(self.run.actions, self.book.by_pk(queue).ref, list(by_id)):
+                item = by_id[job]
+                try:
+                    yield item.pk, replace(copied(as_row(item, self.book), stored, self.run.terms), data=b"null")
+                except Unmapped as error:
+                    item.blame(Conflict.UNMAPPED, str(error))
+                except QueueError as error:
+                    item.blame(Conflict.REFUSED, str(error))
+
+    def _in_the_way(self, target: int, items: Sequence[Item], jobs: Mapping[int, NewJob]) -> None:
+        ref = self.book.by_pk(target).ref
+        for at in range(0, len(items), BATCH):
+            part = items[at : at + BATCH]
+            looked = self.run.actions.look_copies(ref, [jobs[item.pk] for item in part])
+            for item, each in zip(part, looked, strict=True):
+                item.blame(each.conflict, each.note)
+
+    def _receipts(self, target: int, items: Sequence[Item]) -> None:
+        """What another plan has sent, by the server's own word: ours may be of an older copy of the database."""
+        named = [target_of(item) for item in items]
+        queues = [self.book.by_pk(item.queue).ref for item in items]
+        asked = [receipt(queue, job.id, job.seen) for queue, job in zip(queues, named, strict=True)]
+        for item, found in zip(items, self.run.actions.receipts(self.book.by_pk(target).ref, asked), strict=True):
+            if found and found[0] != self.run.replay.token:
+                item.blame(Conflict.SENT_BEFORE, _plan(found[0]))
+
+
+def _plan(token: str) -> str:
+    """What people call the plan of this token; "" for one that is not known here."""
+    pk = Replay.objects.filter(token=token).values_list("pk", flat=True).first()
+    return f"R-{pk}" if pk else ""
+
+
+def _attempts(job: NewJob) -> int | None:
+    """How often a new job may be tried; None where its options cannot be read."""
+    try:
+        opts = load(job.opts)
+    except Unreadable:
+        return None
+    attempts = opts.get("attempts", 0) if isinstance(opts, dict) else None
+    return attempts if type(attempts) is int else None
