@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from queues.errors import BadInput
 from queues.names import show_controls
+from queues.payload.parsing import parses
 from queues.quantities import size
 from queues.redaction import Rules, is_secret_key
 from queues.replay.patching.document import of_bytes, to_bytes, to_text
@@ -43,8 +44,8 @@ def patcher(patch: Patch, data: bytes | None = None) -> Patcher:
     the same bytes where nothing changes. Linear in the data, whatever that holds: about 0.2 s for 1 MB.
     """
     if patch.kind is PatchKind.WHOLE:
-        if data is None:
-            raise BadInput(_("The edited data is missing."))
+        if data is None or not parses(data):
+            raise BadInput(_("The edited data is no JSON."))
         return lambda _stored: data
     edit = _read(patch)
     return lambda stored: _edited(stored, edit)
