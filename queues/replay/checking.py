@@ -100,7 +100,7 @@ def _canary(replay: Replay, terms: Terms) -> Wrong:
     if replay.total and terms.canary > replay.total:
         said = _("There are only %(total)s jobs in the plan.")
         yield "canary", said % {"total": number(replay.total)}
-    if terms.canary and terms.canary_failed >= terms.canary:
+    if 0 < terms.canary <= terms.canary_failed:
         yield "canary_failed", _("It has to be less than the canary: else that never stops anything.")
 
 

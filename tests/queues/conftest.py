@@ -76,3 +76,16 @@ def shop(actions_in_memory: acting.FakeActions) -> acting.FakeActions:
 def no_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker takes anything up: tests run the slices themselves."""
     monkeypatch.setattr("queues.tasks.wake_bulk", lambda bulk, epoch: True)
+
+
+@pytest.fixture
+def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The replays that a worker was asked to take up, with their epochs; none does."""
+    calls: list[tuple[int, int]] = []
+
+    def wake(replay: int, epoch: int) -> bool:
+        calls.append((replay, epoch))
+        return True
+
+    monkeypatch.setattr("queues.tasks.wake_replay", wake)
+    return calls

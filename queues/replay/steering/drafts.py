@@ -46,6 +46,7 @@ def look_again(replay: Replay) -> None:
     """Have all jobs of a draft looked at on the server anew. WrongState for what is no draft."""
     with transaction.atomic():
         now = locked(replay)
+        write(now, {})
         if not freezing.relook(now):
             raise otherwise(now)
         wake(now)

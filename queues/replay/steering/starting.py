@@ -41,9 +41,9 @@ def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "") -> Aud
     waits for a second person instead. `typed` is what was typed for `wanted(...).typed`.
 
     Gives the entry of the whole replay, which runs until that has ended. Raises BadFields for terms that cannot be
-    kept and for a wrong name; WrongState for what is no draft, for one that has nothing to send, and where its jobs are
-    looked at or read first because of these terms (they are kept then, and the same can be asked for again after it);
-    LimitExceeded, ReadOnly, Unsupported, Unreachable. A few calls to the server.
+    kept and, as `sure`, for a wrong name; WrongState for what is no draft, for one that has nothing to send, and where
+    its jobs are looked at or read first because of these terms (they are kept, and the same can be asked for again
+    after it); LimitExceeded, ReadOnly, Unsupported, Unreachable. A few calls to the server.
     """
     if before := audit.earlier(asked, START, replay.pk):
         return before
@@ -182,4 +182,4 @@ def _ensure_writable(replay: Replay, targets: Sequence[QueueRef]) -> None:
 def _ensure_typed(needs: Wanted, typed: str) -> None:
     if needs.typed and typed.strip() != needs.typed.strip():
         said = _("This is not the name: nothing was started.") if typed else _("Type %(name)s to start.")
-        raise BadFields({"typed": said % {"name": needs.typed}})
+        raise BadFields({"sure": said % {"name": needs.typed}})
