@@ -109,7 +109,7 @@ class FakeHands:
         if self.killed_at == len(self.saved):
             raise Killed
         with transaction.atomic():
-            Replay.objects.filter(pk=self.replay.pk).update(**values)
+            Replay.objects.filter(pk=self.replay.pk).update(changed_at=timezone.now(), **values)
             yield
         self.saved.append(values)
         for name, value in values.items():

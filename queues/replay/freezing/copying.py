@@ -44,11 +44,12 @@ class Copying:
     def _made(self, items: Sequence[Item]) -> Iterator[tuple[int, NewJob]]:
         """The copies of failed and completed jobs, without their data: nothing stands in the way of those."""
         for queue, part in by_queue(items).items():
-            by_id = {target_of(item).id: item for item in part}
-            for job, stored in stocked(self.run.actions, self.book.by_pk(queue).ref, list(by_id)):
+            by_id, ref = {target_of(item).id: item for item in part}, self.book.by_pk(queue).ref
+            for job, stored in stocked(self.run.actions, ref, list(by_id)):
                 item = by_id[job]
                 try:
-                    yield item.pk, replace(copied(as_row(item, self.book), stored, self.run.terms), data=b"null")
+                    made = copied(as_row(item), stored, self.run.terms, queue=ref)
+                    yield item.pk, replace(made, data=b"null")
                 except Unmapped as error:
                     item.blame(Conflict.UNMAPPED, str(error))
                 except QueueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
@@ -12,12 +12,13 @@ from queues.actions import NewJob, Stored, Target
 from queues.errors import QueueError
 from queues.failed import FailedJob
 from queues.failures.letters import read as read_letter
-from queues.failures.letters.mapping import mapping_of
+from queues.failures.letters.mapping import Mapping, mapping_of
 from queues.failures.letters.reading import origin_key
 from queues.failures.store.adding import NEAR_MS
+from queues.failures.store.rows import plain
 from queues.models import ReplayJob
 from queues.names import visible
-from queues.replay.copies import Unmapped, copied
+from queues.replay.copies import Unmapped, copied, told_by
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.choosing import choose
 from queues.replay.freezing.hands import Hands
@@ -28,7 +29,7 @@ from queues.replay.freezing.stock import stocked
 from queues.replay.naming import is_exact, job_text, seen_text
 from queues.replay.types import Acts
 from queues.sendings import Conflict, Looked
-from queues.types import State
+from queues.types import QueueRef, State
 
 _NOT_IN_SET = (Conflict.LEFT, Conflict.GONE)
 
@@ -41,6 +42,15 @@ class LetterTold:
     job: bytes
     failed_ms: int | None
     posted_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What a letter says of where its job failed; empty and None where it does not."""
+
+    queue: str = ""
+    job: bytes | None = None
+    failed_ms: int | None = None
 
 
 @dataclass
@@ -71,29 +81,29 @@ class Letters:
     def _read(self, queue: int, items: Sequence[Item]) -> None:
         """What each tells, and the job that would be added for it."""
         place = self.book.by_pk(queue)
-        mapping, terms = mapping_of(place.ref), self.run.terms
+        terms, mapping = self.run.terms, mapping_of(place.ref)
         by_id = {target_of(item).id: item for item in items}
         to = self.book.called(terms.target).pk if terms.target else None
         for job, stored in stocked(self.run.actions, place.ref, list(by_id)):
             item = by_id.pop(job)
-            mapped = read_letter(_letter(job, stored, item), mapping)
-            origin = origin_key(place.ref, mapped.queue, self.book.keys())
-            item.failed_ms = bounded(mapped.failed_ms, item.created_ms)
+            says = says_of(_letter(job, stored, item), mapping)
+            origin = origin_key(place.ref, says.queue, self.book.keys())
+            item.failed_ms = bounded(says.failed_ms, item.created_ms)
             item.target, item.acts, item.same = to or origin, Acts.COPY.value, None
-            if origin is not None and mapped.job is not None:
-                item.same = same(self.book.by_pk(origin).ref.slug, mapped.job)
-                self.told[item.pk] = LetterTold(origin, mapped.job, mapped.failed_ms, item.created_ms)
+            if origin is not None and says.job is not None:
+                item.same = same(self.book.by_pk(origin).ref.slug, says.job)
+                self.told[item.pk] = LetterTold(origin, says.job, says.failed_ms, item.created_ms)
             if item.target is None:
-                item.blame(Conflict.UNMAPPED, visible(mapped.queue.encode("utf-8", errors="replace"))[:100])
-                continue
-            self._make(item, stored)
+                item.blame(Conflict.UNMAPPED, _nowhere(says.queue))
+            else:
+                self._make(item, stored, place.ref)
         for item in by_id.values():
             item.blame(Conflict.UNMAPPED, _("It is too large to be read."))
 
-    def _make(self, item: Item, stored: Stored) -> None:
+    def _make(self, item: Item, stored: Stored, queue: QueueRef) -> None:
         """The data are left out: nothing in a queue stands in the way of them."""
         try:
-            job = copied(as_row(item, self.book), stored, self.run.terms)
+            job = copied(as_row(item), stored, self.run.terms, queue=queue)
         except Unmapped as error:
             item.blame(Conflict.UNMAPPED, str(error))
         except QueueError as error:
@@ -162,17 +172,27 @@ def same(queue: str, job: bytes) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
+def says_of(letter: FailedJob, mapping: Mapping) -> Says:
+    """What a letter says. One that is the job itself, moved over as it was, says nothing: what it holds is data."""
+    try:
+        if told_by(letter.data or b"", mapping).itself and "queue" not in mapping.own:
+            return Says()
+    except Unmapped:
+        pass  # the job may be in the failed set all the same
+    mapped = read_letter(letter, mapping)
+    return Says(mapped.queue, mapped.job, mapped.failed_ms)
+
+
 def _letter(job: bytes, stored: Stored, item: Item) -> FailedJob:
-    found: Mapping[bytes, bytes] = stored.fields
-    data = found.get(b"data")
-    return FailedJob(
-        job,
-        None,
-        name=found.get(b"name", b""),
-        timestamp_ms=item.created_ms,
-        data=data,
-        data_size=len(data or b""),
-    )
+    data = stored.fields.get(b"data")
+    name = stored.fields.get(b"name", b"")
+    return FailedJob(job, None, name=name, timestamp_ms=item.created_ms, data=data, data_size=len(data or b""))
+
+
+def _nowhere(named: str) -> str:
+    if not named:
+        return _("It does not tell to which queue its job belongs.")
+    return _("It names the queue “%(queue)s”, which is not known here.") % {"queue": plain(named, 100)}
 
 
 def _tells_of(letter: LetterTold, score_ms: int) -> bool:

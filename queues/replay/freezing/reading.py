@@ -61,7 +61,7 @@ class Reading:
         for job, stored in stocked(self.run.actions, queue, list(copies)):
             item = copies.pop(job)
             try:
-                data = copied(as_row(item, self.book), stored, self.run.terms, self._patcher).data
+                data = copied(as_row(item), stored, self.run.terms, self._patcher, queue=queue).data
             except Unfit as error:
                 item.blame(Conflict.UNFIT, str(error))
             except Unmapped as error:
