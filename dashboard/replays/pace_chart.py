@@ -101,14 +101,13 @@ def _canary() -> Iterator[SafeString]:
 
 def _times(steps: Sequence[_Step], end_s: float, left: int) -> Iterator[SafeString]:
     """What stands below: where it begins, where the pace changes, where it ends; no two over each other."""
-    start = gettext("canary") if left else gettext("start")
-    yield _label(0, start, "start")
+    yield _label(0, gettext("start"), "start")
     at = APART / 2 if not left else left - APART / 2
     for step in steps if left else steps[1:]:
         x = _x(step.begin, end_s, left)
         if x >= at + APART / 2 and x <= WIDTH - APART:
-            text = about_time(step.begin) if step.begin else gettext("then")
-            yield _label(x, text, "middle", minor=bool(step.begin))
+            text = about_time(step.begin) if step.begin else gettext("canary ends")
+            yield _label(x, text, "middle", minor=True)
             at = x + APART / 2
     yield _label(WIDTH, about_time(end_s), "end")
 

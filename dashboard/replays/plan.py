@@ -81,7 +81,7 @@ def context(
         "may": may,
         "role": RIGHTS[Right.REPLAY].label,
         "own": replay.started_by == request.user.get_username(),
-        "told": told(terms, source),
+        "told": told(terms, source, copies_of(replay, terms, seen)),
         "conflicts": [conflict_row(each, form) for each in seen.conflicts],
         "in_conflict": sum(each.number for each in seen.conflicts),
         "small": replay.total <= SMALL and phase is not Phase.FREEZING,
@@ -101,10 +101,11 @@ def context(
 
 def live(replay: Replay, terms: Terms, seen: Preview) -> Mapping[str, object]:
     """The parts that follow what is typed: the sentences, the pace, what is edited, and the button that starts it."""
-    known = None if replay.phase == Phase.FREEZING and not seen.number else seen.to_send
+    early = replay.phase == Phase.FREEZING and not seen.number
     copies = copies_of(replay, terms, seen)
     about = sentence.About(
-        known,
+        None if early else seen.number,
+        None if early else seen.to_send,
         seen.duration_s,
         copies,
         _label(replay.source.name, terms.target),

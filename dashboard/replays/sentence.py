@@ -32,12 +32,13 @@ ORIGINAL_WORDS: Mapping[Originals, Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is known of a plan besides its terms. `to_send` None: it is not known yet.
+    """What is known of a plan besides its terms. `found`, `to_send` None: it is not known yet.
 
     `copies`: new jobs are sent for all of them (True), for none (False), or for those that are letters (None).
     `target` is the label of the queue that copies go to; "" = each to where it came from.
     """
 
+    found: int | None
     to_send: int | None
     duration_s: float | None = None
     copies: bool | None = False
@@ -56,8 +57,12 @@ class Sentences:
 
 def sentences(terms: Terms, about: About) -> Sentences:
     """A plan in words. Names out of queues and payload paths are made harmless."""
+    if about.found == 0:
+        text = gettext("Nothing was found: no such job was there when the set was frozen.")
+        return Sentences(say(text), say(""))
     if about.to_send == 0:
-        return Sentences(say(gettext("Nothing is left to send.")), say(""))
+        text = gettext("Nothing is left to send: all are left out, for the reasons below.")
+        return Sentences(say(text), say(""))
     return Sentences(_joined(_main(terms, about)), _joined(_more(terms, about)))
 
 
@@ -114,13 +119,22 @@ def _all(many: int) -> str:
 
 
 def _canary(terms: Terms) -> SafeString:
-    first = gettext("%(n)s as a canary") % {"n": number(terms.canary)}
-    if not terms.canary_failed:
-        text = gettext("Send {canary}, wait until they end, and go on only if {limit} fails again.")
-        return say(text, canary=_bold(first), limit=_bold(gettext("none")))
-    text = gettext("Send {canary}, wait until they end, and go on only if {limit} fail again.")
-    limit = gettext("at most %(n)s") % {"n": number(terms.canary_failed)}
-    return say(text, canary=_bold(first), limit=_bold(limit))
+    many, limit = terms.canary, terms.canary_failed
+    first = gettext("%(n)s as a canary") % {"n": number(many)}
+    if many == 1:
+        text = gettext("Send {canary}, wait until it ends, and go on only if it does {limit}.")
+        limit_words = gettext("not fail again") if not limit else gettext("end, whatever comes of it")
+    elif not limit:
+        text, limit_words = (
+            gettext("Send {canary}, wait until they end, and go on only if {limit} fails again."),
+            gettext("none"),
+        )
+    else:
+        text, limit_words = (
+            gettext("Send {canary}, wait until they end, and go on only if {limit} fail again."),
+            gettext("at most %(n)s") % {"n": number(limit)},
+        )
+    return say(text, canary=_bold(first), limit=_bold(limit_words))
 
 
 def _rest(terms: Terms, about: About) -> SafeString:

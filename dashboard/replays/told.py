@@ -23,34 +23,41 @@ EDITS: Mapping[PatchKind, Promise] = {
 }
 
 
-def told(terms: Terms, source: str) -> Sequence[tuple[str, str]]:
-    """What was chosen, as labels and texts, in the order of the form. One query where copies go to one queue."""
-    return [
-        (gettext("How"), _how(terms, source)),
-        (gettext("Attempts"), gettext("forgotten") if terms.reset else gettext("kept")),
-        (gettext("Originals of copies"), str(ORIGINAL_WORDS[terms.originals])),
+def told(terms: Terms, source: str, copies: bool | None) -> Sequence[tuple[str, str]]:
+    """What was chosen, as labels and texts, in the order of the form. One query where copies go to one queue.
+
+    `copies`: new jobs are sent for all (True), for none (False), or for letters alone (None).
+    """
+    rows = [
+        (gettext("Sent"), _how(terms, source, copies)),
+        (gettext("Attempts"), gettext("given anew") if terms.reset else gettext("those that were made count")),
+        (gettext("Originals"), str(ORIGINAL_WORDS[terms.originals]) if copies is not False else ""),
         (gettext("Canary"), _canary(terms)),
         (gettext("Pace"), _pace(terms)),
         (gettext("Order"), _order(terms)),
-        (gettext("Edit"), str(EDITS[terms.patch.kind]) if terms.patch else gettext("none")),
+        (gettext("Edit"), str(EDITS[terms.patch.kind]) if terms.patch else ""),
         (gettext("Stops by itself"), _listed(_stops(terms))),
         (gettext("Holds"), _listed(_holds(terms))),
         (gettext("If its worker is lost"), _after_loss(terms)),
         (gettext("Hours"), _hours(terms)),
     ]
+    return [(label, text) for label, text in rows if text]
 
 
 def _listed(parts: Iterator[str]) -> str:
     return "; ".join(parts) or gettext("never")
 
 
-def _how(terms: Terms, source: str) -> str:
+def _how(terms: Terms, source: str, copies: bool | None) -> str:
+    if copies is False:
+        return gettext("in place, under their own ids")
+    found = readings.called(source, terms.target) if terms.target else None
+    where = gettext("to where they came from")
     if terms.target:
-        found = readings.called(source, terms.target)
-        return gettext("as new jobs to %(queue)s") % {"queue": shown(found.label if found else terms.target)}
-    if terms.acts_copy:
-        return gettext("as new jobs to where they came from")
-    return gettext("in place; of letters new jobs to where they came from")
+        where = gettext("to %(queue)s") % {"queue": shown(found.label if found else terms.target)}
+    if copies:
+        return gettext("as new jobs, %(where)s") % {"where": where}
+    return gettext("in place what is still failed; of letters new jobs, %(where)s") % {"where": where}
 
 
 def _canary(terms: Terms) -> str:
