@@ -193,6 +193,11 @@ def of(ref: QueueRef) -> QueueReading | None:
     return QueueReading(ref, counts, workers, row[0], row[1], taken_at if counts else None)
 
 
+def last(name: str) -> tuple[Stored, datetime | None]:
+    """Counts and workers of all queues of a source by their slugs, as they were last stored, and when. One query."""
+    return _stored(name)
+
+
 def _known(name: str) -> _Known:
     row = Source.objects.filter(name=name).first()
     if row is None:

@@ -20,6 +20,7 @@ from django.db import connection
 from queues.models import ReplayJob
 from queues.replay.freezing.choosing import FINISHED
 from queues.replay.freezing.items import Told
+from queues.replay.types import Acts
 from queues.sendings import Conflict
 
 EXPECTED, LOOKED, READ, KEPT, RESET = "expected", "looked", "read", "kept", "reset"
@@ -33,7 +34,7 @@ Frozen = Mapping[str, Any]
 _TABLE = ReplayJob._meta.db_table
 _SUMS = f"""
 SELECT target_id, conflict, permanent, COUNT(*), MIN(created_ms), MAX(created_ms), MIN(failed_ms), MAX(failed_ms),
-  SUM(CASE WHEN letter <> '' OR state NOT IN (%s, %s) THEN 1 ELSE 0 END)
+  SUM(CASE WHEN letter <> '' OR state NOT IN (%s, %s) THEN 1 ELSE 0 END), SUM(CASE WHEN acts = %s THEN 1 ELSE 0 END)
 FROM {_TABLE} WHERE replay_id = %s GROUP BY target_id, conflict, permanent
 """  # noqa: S608
 _GROUPS = f"SELECT group_id, COUNT(*) FROM {_TABLE} WHERE replay_id = %s GROUP BY group_id"  # noqa: S608
@@ -56,13 +57,15 @@ class Sum(NamedTuple):
     created_to: int | None
     failed_from: int | None
     failed_to: int | None
-    letters: int
+    letters: int  # that are one, or have one beside them
+    copies: int  # that are sent as new jobs
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Sum:
-        target, conflict, permanent, jobs, created_from, created_to, failed_from, failed_to, letters = row
-        times = (created_from, created_to, failed_from, failed_to)
-        return cls(target, Conflict(conflict), bool(permanent), jobs, *times, int(letters or 0))
+        target, conflict, permanent, jobs, *times, letters, copies = row
+        first, last, failed_first, failed_last = times
+        kind = (target, Conflict(conflict), bool(permanent), jobs)
+        return cls(*kind, first, last, failed_first, failed_last, int(letters or 0), int(copies or 0))
 
 
 def begun(frozen: Frozen, *, reading: bool = False) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def counted(replay: int, frozen: Frozen) -> dict[str, Any]:
     """All of it when a plan is frozen. Three walks over its rows: about a second for 1,000,000."""
     kept = {name: value for name, value in frozen.items() if name not in (LOOKED, READ)}
     with connection.cursor() as cursor:
-        cursor.execute(_SUMS, [*FINISHED, replay])
+        cursor.execute(_SUMS, [*FINISHED, Acts.COPY.value, replay])
         sums = [list(Sum.of(row)) for row in cursor.fetchall()]
         cursor.execute(_GROUPS, [replay])
         groups = sorted(cursor.fetchall(), key=lambda row: (-row[1], row[0] or 0))

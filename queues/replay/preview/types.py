@@ -50,11 +50,12 @@ class Effect:
 class Target:
     """A queue that jobs go to, as it was last read (`read_at`; None: it never was, then nothing is known of it).
 
-    `workers` None: not known. `too_old`: it is of BullMQ 4, which cannot be sent copies.
+    `workers` None: not known. `too_old`: BullMQ 4 works on it, and cannot be sent the copies.
     """
 
     queue: QueueRef
     jobs: int  # that go there after choices
+    copies: int = 0  # of these, as new jobs
     workers: int | None = None
     paused: bool | None = None
     rate_max: int | None = None
