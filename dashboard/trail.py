@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ from queues import audit
 from queues.actions import Action, Outcome
 from queues.audit import Status
 from queues.errors import BadInput
-from queues.models import AuditEntry
+from queues.models import AuditEntry, Replay
 from queues.names import show_controls
 from queues.quantities import duration, instant
 from queues.types import QueueRef
@@ -96,6 +96,7 @@ ACTION_WORDS: Mapping[str, Promise] = {
     "replay-cancel": _("Cancel a replay"),
     "replay-discard": _("Discard a plan of a replay"),
     "replay-limits": _("Set the limits of replays"),
+    "export-replay": _("Export the ledger of a replay"),
 }
 
 # What an action was given, by the names of its parameters. One that ends in `_ms` is a moment or a length of time.
@@ -120,10 +121,11 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "job_name": _("Job name"),
     "class": _("Class"),
     "group": _("Group"),
-    "replay": _("Replay"),
     "pace_from": _("Pace from, jobs a second"),
     "pace_to": _("Pace to, jobs a second"),
     "double_s": _("Doubling every, seconds"),
+    "canary": _("Canary, jobs"),
+    "jobs": _("Jobs"),
     "take_back": _("Jobs taken back that no worker had begun"),
     "largest": _("Largest set, jobs"),
     "fastest": _("Highest pace, jobs a second"),
@@ -131,6 +133,7 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "undo_s": _("Time to take a start back, seconds"),
     "typed": _("Name to type above, jobs"),
 }
+APART = ("made", "replay")  # shown as links
 MOMENTS = ("run_at_ms", "before_ms", "until_ms")
 
 # A word, the glyph, and the colour of it.
@@ -272,10 +275,22 @@ class Line:
             return None
 
     @property
+    def replay(self) -> int | None:
+        """The key of the replay that it is about; None where it is about none. It may be gone: see `replays_of`."""
+        told = self.entry.parameters.get("replay")
+        return told if isinstance(told, int) else None
+
+    @property
     def parameters(self) -> Sequence[tuple[str, object]]:
-        """What was asked for, named for eyes; the job that was made of it is shown apart."""
+        """What was asked for, named for eyes; the job that was made of it, and its replay, are shown apart."""
         given = self.entry.parameters.items()
-        return [(_named(name), _valued(name, value)) for name, value in given if name != "made"]
+        return [(_named(name), _valued(name, value)) for name, value in given if name not in APART]
+
+
+def replays_of(lines: Sequence[Line]) -> Collection[int]:
+    """The keys of those replays that the entries are about and that are kept still. A query where there are any."""
+    keys = {line.replay for line in lines if line.replay is not None}
+    return set(Replay.objects.filter(pk__in=keys).values_list("pk", flat=True)) if keys else set()
 
 
 def _named(name: str) -> str:
@@ -314,7 +329,7 @@ def parts(entry: AuditEntry) -> Sequence[Part]:
     """The outcomes of an entry, those with none left out; none at all where one came to all, as its words say that."""
     counted = audit.counts(entry)
     of = max(sum(counted.values()), entry.asked or 0)
-    if of in counted.values():
+    if of in counted.values() or entry.action == "replay":  # the page of the replay tells what came of its jobs
         return []
     return [Part(outcome, number, of) for outcome, number in counted.items()]
 

@@ -30,10 +30,12 @@ def log(request: HttpRequest) -> HttpResponse:
     """All entries, newest first, filtered as the query string says."""
     query = _query(request)
     found = audit.find(query.filters, older=query.older, newer=query.newer)
+    lines = [trail.Line(entry) for entry in found.entries]
     context = {
         "query": query,
         "found": found,
-        "lines": [trail.Line(entry) for entry in found.entries],
+        "lines": lines,
+        "replays": trail.replays_of(lines),
         "sources": [source.name for source in configured()],
         "kept": settings.MIRANTE_AUDIT_DAYS,
         "most": trail.MOST_EXPORTED,
@@ -108,8 +110,10 @@ def _entry(pk: int) -> AuditEntry:
 
 def _context(found: AuditEntry) -> dict[str, object]:
     running = found.status == Status.RUNNING
+    line = trail.Line(found)
     return {
-        "line": trail.Line(found),
+        "line": line,
+        "replays": trail.replays_of([line]),
         "entry": found,
         "parts": trail.parts(found),
         "exceptions": audit.exceptions(found),

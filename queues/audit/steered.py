@@ -21,6 +21,8 @@ _IN_TIME = ngettext_lazy(
 
 def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
     """What an action on a queue, or one that is none of `Action`, came to; "" where there is nothing to say."""
+    if entry.action == "replay":
+        return ""  # its outcomes are others than those of actions: its note tells them
     done = told.get(Outcome.DONE, 0)
     if not done and told:
         return _undone(entry, told)
@@ -49,6 +51,16 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         Action.RELEASE_LIMIT: _("The wait for the rate limit has ended: workers take jobs within 30 seconds"),
         "sign-in": _("Signed in"),
         "sign-out": _("Signed out"),
+        "plan-replay": _("A plan was made; nothing was sent"),
+        "replay-approve": _("Approved"),
+        "replay-refuse": _("Not approved"),
+        "replay-take-back": _("Taken back before anything was sent"),
+        "replay-pause": _("Paused"),
+        "replay-go-on": _("Goes on"),
+        "replay-pace": _("The pace was changed"),
+        "replay-cancel": _("Cancelled: nothing more is sent"),
+        "replay-discard": _("Discarded"),
+        "replay-limits": _("Set"),
     }
     return plain.get(entry.action, "")
 

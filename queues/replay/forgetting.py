@@ -41,7 +41,7 @@ def _discard_idle() -> None:
             values = {"phase": Phase.CANCELLED, "step": DISCARDED, "ended_at": now, "changed_at": now}
             if idle.filter(pk=draft.pk).update(**values):  # nobody has touched it just now
                 note = _("Nobody touched the draft for %(days)s days. Nothing was sent.") % {"days": DRAFT_DAYS}
-                told = {"replay": str(draft), "jobs": draft.total}
+                told = {"replay": draft.pk, "jobs": draft.total}
                 by, source = Actor(""), draft.source.name
                 audit.record(by, DISCARD, source=source, parameters=told, note=note, group=draft.group)
 

@@ -114,7 +114,7 @@ def test_a_draft_that_nobody_touched_for_a_week_is_discarded_and_the_log_says_so
     assert list(Replay.objects.all()) == [touched]
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.who, entry.source) == ("replay-discard", "", "main")
-    assert entry.parameters == {"replay": f"R-{idle.pk}", "jobs": 25}
+    assert entry.parameters == {"replay": idle.pk, "jobs": 25}
     assert "Nobody touched the draft for 7 days" in entry.note
 
 

@@ -60,7 +60,7 @@ def test_every_act_leads_where_it_should_out_of_every_phase_or_changes_nothing(
     assert [entry.action for entry in entries] == ([act.verb] if act.verb else [])
     for entry in entries:
         assert (entry.who, entry.reason, entry.queue, entry.source) == ("anna", "now", "shop", "main")
-        assert entry.parameters["replay"] == f"R-{plan.pk}"
+        assert entry.parameters["replay"] == plan.pk
         assert entry.status == ("running" if name == "start" else "done")
     if now is None:
         assert not ReplayJob.objects.exists()
@@ -179,7 +179,7 @@ def test_the_pace_changes_and_nothing_else() -> None:
     assert Terms.of(plan.terms) == replace(CANARY, pace_from=3.0, pace_to=None, double_s=60)
     told = {"pace_from": 3.0, "pace_to": None, "double_s": 60}
     assert plan.lines.get().facts == told
-    assert entry.parameters == {"replay": f"R-{plan.pk}", "pace_from": "3.0", "pace_to": None, "double_s": 60}
+    assert entry.parameters == {"replay": plan.pk, "pace_from": "3.0", "pace_to": None, "double_s": 60}
 
 
 @pytest.mark.parametrize(

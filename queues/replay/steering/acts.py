@@ -103,7 +103,7 @@ def recorded(asked: Asked, now: Replay, verb: str, parameters: Mapping[str, obje
         *(asked.by, verb),
         queue=ref,
         source=now.source.name,
-        parameters={"replay": str(now), **parameters},
+        parameters={"replay": now.pk, **parameters},
         reason=asked.reason,
         note=note,
         group=now.group,

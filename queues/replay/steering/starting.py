@@ -132,7 +132,7 @@ def _started(asked: Asked, now: Replay, number: int, needs: Wanted) -> Change:
 def _entry(asked: Asked, now: Replay, number: int) -> AuditEntry:
     """The entry of the whole replay: it runs until the runner, or who takes it back, completes it."""
     terms = Terms.of(now.terms)
-    told = {"replay": str(now), "pace_from": terms.pace_from, "pace_to": terms.pace_to, "canary": terms.canary}
+    told = {"replay": now.pk, "pace_from": terms.pace_from, "pace_to": terms.pace_to, "canary": terms.canary}
     ref, source = origin(now), now.source.name
     entry = log.draft(
         *(asked.by, START), queue=ref, source=source, parameters=told, reason=asked.reason, group=now.group
