@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init, setup_logging, worker_ready
+from celery.signals import beat_init, celeryd_init, setup_logging, worker_ready, worker_shutting_down
 from django.conf import settings
 
 from dashboard import broker
@@ -61,3 +61,11 @@ def _look_at_once(**_: Any) -> None:
     identity.recognise()
     for name in ("scan-sources", "read-sources", "run-bulks", "run-replays"):
         app.tasks[app.conf.beat_schedule[name]["task"]].apply_async(retry=False)
+
+
+@worker_shutting_down.connect
+def _end_soon(**_: Any) -> None:
+    """What runs in slices gives back what it holds now: a worker that ends is none that was lost."""
+    from queues.replay.run import running
+
+    running.end_soon()

@@ -86,7 +86,7 @@ class Pacer:
     the next one in.
     """
 
-    chance: random.Random = field(default_factory=random.Random)
+    chance: random.Random = field(default_factory=random.SystemRandom)
     _next: float | None = None  # the point of the grid that is due next
     _late: float = 0.0  # by how much, by chance
     _owed: float = 0.0  # jobs that were due and not sent
@@ -96,7 +96,7 @@ class Pacer:
     @classmethod
     def of(cls, kept: Mapping[str, Any], now: float, chance: random.Random | None = None) -> Pacer:
         """What `kept` made, in another process perhaps, whose clock may have been ahead of this one."""
-        made = cls(chance or random.Random())
+        made = cls(chance or random.SystemRandom())
         made._sent = [(min(float(at), now), int(number)) for at, number in kept.get("sent", ())]
         made._owed, made._next = float(kept.get("owed", 0.0)), kept.get("next")
         return made

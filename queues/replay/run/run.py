@@ -14,13 +14,15 @@ from django.utils import timezone
 from queues.backend import Actions, Backend, Events, Failures
 from queues.lease import Lease, LeaseLost
 from queues.models import Queue, Replay, ReplayLine
+from queues.replay.patching import Patcher, patcher
+from queues.replay.run.clock import Clock
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
 from queues.sendings import Replays
 from queues.types import QueueRef
 
 # What people steer with: read anew at each tick, and never written but where the phase is the one that we know.
-STEERED = ("phase", "step", "why", "terms", "starts_at", "rest_at")
+STEERED = ("phase", "step", "why", "holding", "terms", "starts_at", "rest_at")
 
 
 class Reader(Backend, Events, Failures, Protocol):
@@ -39,16 +41,18 @@ class Steered(Exception):
 class Run:
     """A plan in the hands of one worker. `replay` is as it stood when the slice began, kept up with what we write.
 
-    `facts` are the runner's alone, and written with whatever is saved next.
+    `facts` are the runner's alone (`queues.replay.run.facts`), and written with whatever is saved next.
     """
 
     replay: Replay
     lease: Lease
-    reader: Reader = field(init=False)  # within a slice, as `actions`
+    reader: Reader = field(init=False)  # within a slice, as `actions` and `clock`
     actions: Sender = field(init=False)
+    clock: Clock = field(init=False)
     facts: dict[str, Any] = field(init=False)
-    _refs: dict[int, QueueRef] = field(default_factory=dict)
+    _queues: dict[int, Queue] = field(default_factory=dict)
     _terms: tuple[Mapping[str, Any], Terms] = field(init=False)
+    _patcher: Patcher | None = None
 
     def __post_init__(self) -> None:
         self.facts = copy.deepcopy(self.replay.facts)
@@ -64,17 +68,28 @@ class Run:
             self._terms = self.replay.terms, Terms.of(self.replay.terms)
         return self._terms[1]
 
-    def ref(self, queue: int) -> QueueRef:
-        """A queue by its key. A query for one that was not asked for before in this slice."""
-        if queue not in self._refs:
-            row = Queue.objects.select_related("source").get(pk=queue)
-            self._refs[queue] = QueueRef.from_slug(row.source.name, row.slug)
-        return self._refs[queue]
+    @property
+    def patcher(self) -> Patcher | None:
+        """What edits the data of copies; None where nothing does. BadInput for an edit that cannot be read."""
+        patch = self.terms.patch
+        if patch is not None and self._patcher is None:
+            self._patcher = patcher(patch, bytes(self.replay.data) if self.replay.data is not None else None)
+        return self._patcher
+
+    def queue(self, key: int) -> Queue:
+        """A queue with its source. A query for one that was not asked for before in this slice."""
+        if key not in self._queues:
+            self._queues[key] = Queue.objects.select_related("source").get(pk=key)
+        return self._queues[key]
+
+    def ref(self, key: int) -> QueueRef:
+        """The same as backends call it."""
+        row = self.queue(key)
+        return QueueRef.from_slug(row.source.name, row.slug)
 
     def look(self) -> None:
         """Read what people may have changed. One query. LeaseLost when another worker has taken over."""
-        ours = Replay.objects.filter(pk=self.replay.pk, epoch=self.lease.epoch)
-        row = ours.values(*STEERED).first()
+        row = Replay.objects.filter(pk=self.replay.pk, epoch=self.lease.epoch).values(*STEERED).first()
         if row is None:
             raise LeaseLost
         for name, value in row.items():
@@ -104,11 +119,11 @@ class Run:
         if told := [name for name, value in written.items() if hasattr(value, "resolve_expression")]:
             self.replay.refresh_from_db(fields=told)
 
-    def tell(self, kind: Told, facts: Mapping[str, object], *, who: str = "") -> None:
+    def tell(self, kind: Told, facts: Mapping[str, object] | None = None) -> None:
         """A line of the feed. Within a transaction of `saving`."""
-        ReplayLine.objects.create(replay=self.replay, kind=kind, who=who, facts=dict(facts))
+        ReplayLine.objects.create(replay=self.replay, kind=kind, facts=dict(facts or {}))
 
-    def move(self, phase: Phase, told: Told | None = None, *, facts: Mapping[str, object] = {}, **values: Any) -> bool:
+    def move(self, phase: Phase, told: Told | None, facts: Mapping[str, object] | None = None, **values: Any) -> bool:
         """To another phase, with its line; False where somebody has changed it meanwhile: then that is known now."""
         try:
             with self.saving(phase=phase, **values):

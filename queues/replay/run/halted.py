@@ -1,0 +1,38 @@
+"""A plan that waits for a person: what was sent goes on, and is watched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from queues.replay.run import facts
+from queues.replay.run.looking import LONG_S, SENDING_S, Looks
+from queues.replay.run.run import Run
+from queues.replay.watching import unended
+
+
+@dataclass
+class Halted:
+    """Phases PAUSED, STOPPED and DECIDING."""
+
+    run: Run
+    _looks: Looks = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._looks = Looks(self.run, SENDING_S, LONG_S)
+        self.run.facts.setdefault(facts.HALTED, self.run.replay.why)
+
+    def step(self) -> float:
+        """A look; gives after how many seconds the next makes sense: never where nothing is under way."""
+        if wait := self._looks.wait_s:
+            return wait
+        if self.run.replay.started_at is None:
+            return math.inf
+        self._looks.look()
+        return self._looks.wait_s if unended(self.run.replay) else math.inf
+
+    def rest(self) -> None:
+        self._looks.rest()
+
+    def close(self) -> None:
+        """There is nothing left to do on the server."""

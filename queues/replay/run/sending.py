@@ -1,0 +1,128 @@
+"""Sending what is ready, a batch at a time, and writing down what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from queues.actions import BATCH
+from queues.models import ReplayJob
+from queues.replay.run import facts
+from queues.replay.run.calls import Answer, Came, Retry
+from queues.replay.run.copying import copy
+from queues.replay.run.originals import remove_due
+from queues.replay.run.recording import record
+from queues.replay.run.rows import Cursor, Part, next_rows, parts
+from queues.replay.run.run import Run
+from queues.replay.types import Acts
+from queues.replay.watching import begin
+from queues.types import QueueRef
+
+_pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sending")  # threads that wait for servers
+
+
+@dataclass
+class Sending:
+    """Sends rows in their order. What is sent and not written down is asked for again by whoever goes on.
+
+    `note` is told what came of rows before that is written down.
+    """
+
+    run: Run
+    note: Callable[[Sequence[Came]], None] = lambda _came: None
+    _pending: list[Came] = field(default_factory=list)
+    _cursor: Cursor | None = None  # the last row that was sent, while the database calls it ready
+    _begun: set[QueueRef] = field(default_factory=set)
+    _drops: dict[QueueRef, list[str]] = field(default_factory=dict)
+
+    def next(self, most: int, *, canary: bool) -> list[ReplayJob]:
+        """The next rows to send, at most so many."""
+        rows = next_rows(self.run, min(most, BATCH), canary=canary, after=self._cursor)
+        if not rows and self._cursor is not None:
+            self.rest()
+            rows = next_rows(self.run, min(most, BATCH), canary=canary)
+        return rows
+
+    def send(self, rows: Sequence[ReplayJob], *, ahead: bool = False) -> Sequence[Came]:
+        """Send rows, and give what came of them. It is written down at once; with `ahead` while the server works on
+        the next ones, or by `rest`.
+
+        Raises what the backend raises, with what is known by then written down.
+        """
+        groups = parts(self.run, rows)
+        begin_at = [part.queue for part in groups if part.queue not in self._begun]
+        if begin_at:
+            self.rest()
+            begin(self.run, list(dict.fromkeys(begin_at)))
+            self._begun.update(begin_at)
+        answer = Answer()
+        try:
+            if ahead and all(part.acts is Acts.RETRY for part in groups):
+                self._meanwhile(groups, answer)
+            else:
+                self.rest()
+                self._through(groups, answer)
+        finally:
+            self._pending, self._cursor = answer.came, (rows[-1].rank, rows[-1].pk)
+            self.note(answer.came)
+        if answer.unsure:
+            self.run.facts[facts.UNSETTLED] = True
+        if answer.error is not None or not ahead:
+            self.rest()
+        if answer.error is not None:
+            raise answer.error
+        remove_due(self.run)
+        return answer.came
+
+    def rest(self) -> None:
+        """Write down what is pending. No server is asked."""
+        came, self._pending, self._cursor = self._pending, [], None
+        record(self.run, came)
+        for each in came:
+            # One that was sent in place is told from a later stay by its score; of a copy nothing else tells.
+            if each.sent and each.row.acts == Acts.RETRY:
+                self._drops.setdefault(self.run.ref(each.row.queue_id), []).append(each.receipt)
+
+    def close(self) -> None:
+        """Remove what was copied, and forget the receipts of what is written down; those that a loss leaves expire.
+
+        Raises what the backend raises.
+        """
+        remove_due(self.run)
+        drops, self._drops = self._drops, {}
+        for queue, names in drops.items():
+            for first in range(0, len(names), BATCH):
+                self.run.actions.drop_receipts(queue, names[first : first + BATCH])
+
+    def _meanwhile(self, groups: Sequence[Part], answer: Answer) -> None:
+        """Send, and write down the batch before while the server works."""
+        calls = [Retry.of(self.run, part, self._dropped(part)) for part in groups]
+        sent = _pool.submit(_call, self.run, calls, answer)
+        try:
+            self.rest()
+        finally:
+            wait([sent])
+        sent.result()
+
+    def _through(self, groups: Sequence[Part], answer: Answer) -> None:
+        for part in groups:
+            if part.acts is Acts.COPY:
+                copy(self.run, part, answer, self._dropped(part))
+            else:
+                Retry.of(self.run, part, self._dropped(part)).call(self.run, answer)
+            if answer.error is not None:
+                return
+
+    def _dropped(self, part: Part) -> Sequence[str]:
+        """The receipts that the next call to a queue drops."""
+        names = self._drops.get(part.queue, [])
+        self._drops[part.queue] = names[BATCH:]
+        return names[:BATCH]
+
+
+def _call(run: Run, calls: Sequence[Retry], answer: Answer) -> None:
+    for each in calls:
+        each.call(run, answer)
+        if answer.error is not None:
+            return

@@ -1,0 +1,45 @@
+"""After a loss: what was sent and not written down is found by its receipts, before anything else is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from queues.actions import BATCH
+from queues.models import ReplayJob
+from queues.replay.naming import is_exact
+from queues.replay.run import facts
+from queues.replay.run.calls import receipt_of
+from queues.replay.run.rows import next_rows, parts
+from queues.replay.run.run import Run
+from queues.replay.run.sending import Sending
+
+IN_DOUBT = 2 * BATCH  # rows: a batch that is sent while the one before is written down
+
+
+def settle(run: Run) -> None:
+    """Write down what a lost worker had sent; nothing where no worker was lost. Nothing is sent by it.
+
+    Rows are sent in their order, so those in doubt are the first that are ready. A few calls for each thousand.
+    """
+    if not run.facts.get(facts.UNSETTLED):
+        return
+    sending = Sending(run)
+    if run.facts.get(facts.CANARY_AT) is None and run.replay.started_at is not None:
+        _ask(run, sending, next_rows(run, IN_DOUBT, canary=True))
+    if run.replay.started_at is not None:
+        _ask(run, sending, next_rows(run, IN_DOUBT, canary=False))
+    run.facts.pop(facts.UNSETTLED)
+    with run.saving():
+        pass
+    sending.close()
+
+
+def _ask(run: Run, sending: Sending, rows: Sequence[ReplayJob]) -> None:
+    """Have those answered for again that left a receipt of this plan."""
+    for part in parts(run, [row for row in rows if is_exact(row.job)]):
+        for first in range(0, len(part.rows), BATCH):
+            some = part.rows[first : first + BATCH]
+            told = run.actions.receipts(part.queue, [receipt_of(run, row) for row in some])
+            ours = [row for row, held in zip(some, told, strict=True) if held and held[0] == run.replay.token]
+            if ours:
+                sending.send(ours)
