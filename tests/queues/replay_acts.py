@@ -11,6 +11,7 @@ from django.utils import timezone
 from queues.audit import Actor, Asked
 from queues.models import Replay, ReplayLimits
 from queues.replay import steering
+from queues.replay.freezing import counting
 from queues.replay.types import Phase, Told
 from tests.queues.replaying import QUIET, a_plan
 
@@ -87,7 +88,14 @@ def planned(phase: Phase = Phase.DRAFT, number: int = 3, **values: Any) -> Repla
         values = {"started_at": timezone.now()} | values
     if phase is Phase.WAITING:
         values = {"started_by": "bert"} | values
-    return a_plan(phase, ids(number), **values)
+    return counted(a_plan(phase, ids(number), **values))
+
+
+def counted(plan: Replay) -> Replay:
+    """A plan with the figures that freezing leaves behind."""
+    plan.frozen = counting.counted(plan.pk, {})
+    plan.save(update_fields=["frozen"])
+    return plan
 
 
 def started(number: int = 3, **allowed: Any) -> Replay:

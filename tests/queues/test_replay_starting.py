@@ -13,13 +13,14 @@ from queues.errors import LimitExceeded, ReadOnly, Unsupported, WrongState
 from queues.models import AuditEntry, Replay, ReplayJob, ReplayLimits
 from queues.replay import freezing, steering
 from queues.replay.fields import BadFields
+from queues.replay.preview import Target
 from queues.replay.terms import Patch, PatchKind, Terms
 from queues.replay.types import Phase, Place, Told
 from queues.types import Capability, QueueRef
 from tests.failing import make_group
 from tests.queues.fakes import FakeBackend, ScriptedActions
-from tests.queues.replay_acts import ANNA, BERT, NEW, ids, planned, said, started
-from tests.queues.replaying import QUIET, a_plan, a_queue
+from tests.queues.replay_acts import ANNA, BERT, NEW, counted, ids, planned, said, started
+from tests.queues.replaying import QUIET, SHOP, a_plan, a_queue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("acted", "woken")]
 
@@ -100,6 +101,7 @@ def test_a_draft_that_somebody_changes_meanwhile_does_not_start_by_terms_that_no
 def test_a_plan_with_nothing_to_send_does_not_start() -> None:
     plan = a_plan(Phase.DRAFT, ids(3), place=Place.LEFT_OUT, to_send=0, left_out=3)
     plan.jobs.update(conflict="gone")
+    counted(plan)
     with pytest.raises(WrongState, match="nothing to send"):
         steering.start(Asked(ANNA), plan, QUIET)
 
@@ -145,6 +147,26 @@ def test_a_backend_that_cannot_send_again_says_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(FakeBackend, "capabilities", frozenset(Capability) - {Capability.REPLAYS})
     with pytest.raises(Unsupported, match="cannot be replayed"):
         steering.start(Asked(ANNA), planned(), QUIET)
+
+
+def test_copies_are_not_sent_where_no_target_can_take_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = Target(SHOP, 2, 2, too_old=True), Target(OTHER, 1, 1)
+    monkeypatch.setattr("queues.replay.steering.starting.targets", lambda *_given: ([old], 0))
+    with pytest.raises(Unsupported, match="The queue shop is of BullMQ 4"):
+        steering.start(Asked(ANNA), planned(), QUIET)
+    monkeypatch.setattr("queues.replay.steering.starting.targets", lambda *_given: ([old, new], 0))
+    plan = planned()
+    steering.start(Asked(ANNA), plan, QUIET)
+    assert plan.phase == Phase.ARMED
+
+
+def test_what_is_left_out_by_choice_counts_for_no_limit() -> None:
+    ReplayLimits.objects.create(pk=1, typed=1, approval=1)
+    plan = planned()
+    plan.jobs.filter(job="1").update(conflict="twin")
+    plan.jobs.filter(job="2").update(permanent=True)
+    steering.start(Asked(ANNA), counted(plan), replace(QUIET, without_permanent=True))
+    assert (plan.phase, plan.to_send) == (Phase.ARMED, 1)
 
 
 # A second person.

@@ -20,9 +20,11 @@ from queues.operations.guard import ensure_writable
 from queues.quantities import number as figure
 from queues.registry import backend
 from queues.replay.fields import BadFields
-from queues.replay.freezing import Step
+from queues.replay.freezing import Step, counting
+from queues.replay.freezing.outcome import is_sent
 from queues.replay.limits import limits
-from queues.replay.preview import Preview, preview
+from queues.replay.preview import Target
+from queues.replay.preview.targets import targets
 from queues.replay.steering.acts import Change, act, end, origin, origins, refusals
 from queues.replay.steering.drafts import keep
 from queues.replay.steering.wanted import Wanted, wanted
@@ -56,15 +58,16 @@ def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "") -> Aud
             raise
         if step is not None:
             raise WrongState(_look_first(step))
-        seen = preview(replay, terms)
-        needs = wanted(replay, seen.to_send)
-        _ensure_startable(replay, terms, seen)
+        sums = [each for each in counting.sums(replay.frozen) if is_sent(each.conflict, each.permanent, terms)]
+        number = sum(each.jobs for each in sums)
+        needs = wanted(replay, number)
+        _ensure_startable(replay, number, targets(replay, sums, terms)[0])
         _ensure_typed(needs, typed)
 
     def armed(now: Replay) -> Change:
         if Terms.of(now.terms) != terms:
             raise WrongState(_("Somebody has changed the plan meanwhile: look at it before you start it."))
-        return _started(asked, now, seen.to_send, needs)
+        return _started(asked, now, number, needs)
 
     return act(asked, replay, START, {Phase.DRAFT}, armed)
 
@@ -157,20 +160,19 @@ def _look_first(step: Step) -> str:
     return _("The plan is kept. Its jobs are looked at anew: look at what it does first, then start.")
 
 
-def _ensure_startable(replay: Replay, terms: Terms, seen: Preview) -> None:
-    if not seen.to_send:
+def _ensure_startable(replay: Replay, number: int, to: Sequence[Target]) -> None:
+    if not number:
         raise WrongState(_("%(plan)s has nothing to send: all its jobs are left out.") % {"plan": replay})
     most = limits().largest
-    if most is not None and seen.number > most:
+    if most is not None and replay.total > most:
         said = ngettext("A replay may be about at most %(n)s job.", "A replay may be about at most %(n)s jobs.", most)
         raise LimitExceeded(said % {"n": figure(most)})
     if Capability.REPLAYS not in backend(replay.source.name).capabilities:
         raise Unsupported(_("Jobs of the source “%(source)s” cannot be replayed.") % {"source": replay.source.name})
-    targets = [target.queue for target in seen.targets]
-    if old := next((target.queue for target in seen.targets if target.too_old and terms.target), None):
+    if to and all(each.too_old for each in to):
         said = _("The queue %(queue)s is of BullMQ 4: no copies can be sent there.")
-        raise Unsupported(said % {"queue": old.label})
-    _ensure_writable(replay, targets)
+        raise Unsupported(said % {"queue": to[0].queue.label})
+    _ensure_writable(replay, [each.queue for each in to])
 
 
 def _ensure_writable(replay: Replay, targets: Sequence[QueueRef]) -> None:
