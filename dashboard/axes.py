@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from dashboard.words import cut
 from queues.quantities import number
 
-HEIGHT, TOP, GROUND = 152, 20, 146  # px
+HEIGHT, TOP, GROUND = 160, 30, 154  # px; names stand above the number of the upper line
 LINES = 3  # above the ground
 LABELS = 12  # moments whose name is written
 LETTER, GAP = 2.0, 2.0  # per cent that a letter of a name takes on a phone, and between two names

@@ -14,18 +14,21 @@ _LEAST = 2.2  # per cent: the narrowest part that the eye still finds
 _GAP = 0.7  # per cent between two parts
 
 
-def bar(parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str = "") -> SafeString:
+def bar(
+    parts: Sequence[tuple[str, float]], label: str, scale: int = 0, css: str = "", *, least: float = _LEAST
+) -> SafeString:
     """A stacked bar. `parts` are (state, number); with `scale` the length is logarithmic up to that number.
 
     With it, edges stand on whole per cents: a bar that is pushed changes only when an eye could see it. Without a
-    `label` it repeats numbers that stand beside it, and screen readers are not told of it.
+    `label` it repeats numbers that stand beside it, and screen readers are not told of it. `least` is the narrowest
+    part in per cent.
     """
     known = [(name, count) for name, count in parts if count]
     total = sum(count for _, count in known)
     length = 100.0
     if scale:
         length = max(4.0, 100 * math.log10(1 + total) / math.log10(1 + max(scale, total, 1)))
-    widths = [max(_LEAST, length * count / total) for _, count in known]
+    widths = [max(least, length * count / total) for _, count in known]
     shrink = length / sum(widths) if widths else 0
     gap = 0.12 if css == "lg" else _GAP
     drawn, x, left = [], 0.0, 0.0

@@ -11,6 +11,7 @@ from django.utils.functional import SimpleLazyObject, cached_property
 
 from dashboard.access import Role, role_of
 from dashboard.live.pulse import worst
+from dashboard.replays.counts import Counts, counts
 from queues import cost, followed, readings
 from queues.failures.find import open_groups
 from queues.live import Standing
@@ -28,6 +29,7 @@ BELONGS = {
     "user": "users",
     "audit-entry": "audit",
     "removed": "audit",
+    **dict.fromkeys(("replay", "replay-jobs", "replay-limits", "edit-replay"), "replays"),
     **dict.fromkeys(("failure-group", "failure-jobs", "failures-merge", "class-rules", "letters"), "failures"),
 }
 
@@ -77,6 +79,11 @@ class Shell:
     def open_groups(self) -> int | None:
         """Groups of failures that wait for somebody; None where the index cannot tell. One query."""
         return open_groups([source.name for source in self.sources])
+
+    @cached_property
+    def replays(self) -> Counts:
+        """Replays that run, and that wait for somebody. One query."""
+        return counts([source.name for source in self.sources])
 
     @property
     def commands_per_second(self) -> float | None:

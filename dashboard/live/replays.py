@@ -29,8 +29,8 @@ SHARE = 20  # of so many parts of the time, one at most is spent counting
 class Replays:
     """The `Drawer` of the replays of a source. `clock` is monotonic, in seconds.
 
-    Queries a batch: two, three where a list is shown, five more where the page of a plan is shown that has not ended,
-    however many of them are; and three for each of at most three charts.
+    Queries a batch: two, three where a list is shown; three more where the page of a plan is shown that has not ended,
+    however many of them are, and what `look` says for each; three for each of at most three charts.
     """
 
     def __init__(self, source: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -78,19 +78,12 @@ class Replays:
         if not due:
             return found
         began = self._clock()
-        recount = began >= self._recount_at and any(self._failed(replay) for replay in due)
+        recount = began >= self._recount_at
         found |= look(due, at_ms, self._seen, recount=recount)
         if recount:
             now = self._clock()
             self._recount_at = now + max(RECOUNT_S, SHARE * (now - began))
         return found
-
-    def _failed(self, replay: Replay) -> bool:
-        """Whether more failed again than was counted, or not all were read by the index when that was."""
-        before = self._seen.get(replay.pk)
-        if before is None:
-            return replay.failed > 0
-        return sum(each.number for each in before.again if each.slug) != replay.failed
 
     def _moved(self, key: str, seen: Seen) -> bool:
         """Whether a plan has to be drawn: one that goes on always, as its figures are of now."""

@@ -62,7 +62,7 @@ def since(seen: Seen) -> Shown:
     if at_ms is None:
         return ""
     if seen.ended:
-        return moment(at_ms)
+        return format_html("{} {}", _("at"), moment(at_ms))
     return format_html("{} {}, {}", _("since"), moment(at_ms), age(at_ms))
 
 

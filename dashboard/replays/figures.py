@@ -27,8 +27,8 @@ def drawn(seen: Seen) -> Mapping[str, SafeString]:
     key = keys.page(seen.replay.pk)
     made: dict[str, Shown] = {"since": around.since(seen), "left": number(seen.replay.to_send), "of": of_all(seen)}
     for name, figure in FIGURES.items():
-        made[name], made[f"{name}.w"] = figure(seen)
-    made |= {"again.w": around.ended(seen), **around.again(seen), **around.targets(seen)}
+        made[name], made[f"{name}_w"] = figure(seen)
+    made |= {"again_w": around.ended(seen), **around.again(seen), **around.targets(seen)}
     spans = {name: part(f"{key}-{name}", told) for name, told in made.items()}
     return spans | {
         "state": around.state(f"{key}-state", seen.phase),
@@ -115,9 +115,9 @@ def _canary(seen: Seen) -> tuple[Shown, Shown]:
         return _past_canary(seen, limit)
     number_of = _canary_number(seen)
     told = [_("ended"), _("%(n)s failed again") % {"n": number(canary.failed)}, limit]
-    if canary.early:
-        said = ngettext("%(n)s had an attempt fail", "%(n)s had an attempt fail", canary.early)
-        told.insert(2, said % {"n": number(canary.early)})
+    if canary.retrying:
+        said = ngettext("%(n)s had an attempt fail", "%(n)s had an attempt fail", canary.retrying)
+        told.insert(2, said % {"n": number(canary.retrying)})
     if seen.phase is Phase.STOPPED and seen.replay.why == Stop.CANARY:
         return _("failed"), "; ".join(told[1:])
     if seen.phase is Phase.DECIDING:

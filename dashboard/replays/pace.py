@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dashboard.replays.seen import LATELY_MS, SPAN_MS, Seen
-from queues.models import ReplayLine
+from queues.replay.pacing import SLOWER
 from queues.replay.types import SENDS, Told
 
-STILL_CLIMBING = frozenset({Told.CLIMBED, Told.PACE, Told.WENT_ON, Told.CANARY_PASSED, Told.STARTED})
+CLIMBS = frozenset({Told.CLIMBED, Told.PACE, Told.WENT_ON, Told.CANARY_PASSED, Told.STARTED})  # or begins to
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +41,17 @@ def _part(span: int, begin_ms: int) -> float:
 def ceiling(seen: Seen) -> Ceiling:
     """What the plan allows itself now."""
     terms = seen.terms
-    line = next((line for line in seen.lines if line.kind in STILL_CLIMBING), None)
+    line = next((line for line in seen.lines if line.kind in CLIMBS), None)
     since_ms = int(line.at.timestamp() * 1000) if line else seen.now_ms
-    if terms.pace_to is None:
-        return Ceiling(None, since_ms)
-    begins = terms.pace_to if terms.pace_from is None else min(terms.pace_from, terms.pace_to)
-    return Ceiling(min(_told(line) or begins, terms.pace_to), since_ms)
+    if line is not None and line.kind == Told.CLIMBED:
+        told = line.facts.get("pace")
+        return Ceiling(_most(float(told), terms.pace_to) if isinstance(told, int | float) else None, since_ms)
+    begins = terms.pace_to if terms.pace_from is None else terms.pace_from
+    return Ceiling(None if begins is None else _most(begins, terms.pace_to), since_ms)
 
 
-def _told(line: ReplayLine | None) -> float | None:
-    """The pace that a line tells."""
-    told = line.facts.get("pace") if line and line.kind == Told.CLIMBED else None
-    return float(told) if isinstance(told, int | float) and told > 0 else None
+def _most(pace: float, top: float | None) -> float:
+    return pace if top is None else min(pace, top)
 
 
 def left_s(seen: Seen) -> float | None:
@@ -69,9 +69,9 @@ def left_s(seen: Seen) -> float | None:
 def _climbing_s(seen: Seen, pace: float, climbs_for_s: float) -> float:
     """The same at a pace that doubles until it is at its top."""
     terms, left, took = seen.terms, float(seen.replay.to_send), 0.0
-    top, until_next = terms.pace_to or pace, max(0.0, terms.double_s - climbs_for_s)
-    while pace < top and left > pace * until_next:
-        left -= pace * until_next
+    top, until_next = terms.pace_to or math.inf, max(0.0, terms.double_s - climbs_for_s)
+    while terms.pace_from is not None and pace < top and left > pace * until_next / SLOWER:
+        left -= pace * until_next / SLOWER
         took += until_next
         pace, until_next = min(top, pace * 2), max(1.0, terms.double_s)
-    return took + left / pace
+    return took + left / pace * SLOWER

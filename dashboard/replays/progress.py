@@ -12,6 +12,8 @@ from dashboard.replays.seen import Seen
 from dashboard.templatetags.mirante import icon
 from queues.quantities import number
 
+LEAST = 0.6  # per cent of the bar that a part is wide, however few it stands for
+
 
 def progress(seen: Seen, css: str = "", *, told: bool = True) -> SafeString:
     """What became of its jobs so far, as a bar; not `told` to screen readers where its numbers stand beside it."""
@@ -25,7 +27,7 @@ def progress(seen: Seen, css: str = "", *, told: bool = True) -> SafeString:
         ("unknown", replay.other),
         ("rule", replay.to_send + replay.refused + replay.back),
     )
-    return bar(parts, _label(seen) if told else "", css=css)
+    return bar(parts, _label(seen) if told else "", css=css, least=LEAST)
 
 
 def _label(seen: Seen) -> str:
@@ -50,7 +52,7 @@ def legend(seen: Seen) -> SafeString:
     waiting = seen.under_way - running - retrying
     told = [
         ("completed", "completed", ngettext("%(n)s completed", "%(n)s completed", replay.completed), replay.completed),
-        ("failed", "failed", ngettext("%(n)s failed again", "%(n)s failed again", replay.failed), replay.failed),
+        ("failed" if replay.failed else "unknown", "failed", ngettext("%(n)s failed again", "%(n)s failed again", replay.failed), replay.failed),
         ("active", "active", ngettext("%(n)s active", "%(n)s active", running), running),
         ("delayed", "delayed", ngettext("%(n)s retrying", "%(n)s retrying", retrying), retrying),
         ("waiting", "waiting", ngettext("%(n)s waiting", "%(n)s waiting", waiting), waiting),

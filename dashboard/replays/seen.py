@@ -7,29 +7,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Count, F, Max, Q
-
-from queues.models import Replay, ReplayJob, ReplayLine, ReplayQueue, ReplaySpan
-from queues.replay.report import FailedAgain
+from queues.models import Replay, ReplayLine, ReplayQueue, ReplaySpan
+from queues.replay.report import FailedAgain, failed_again
 from queues.replay.terms import Terms
-from queues.replay.types import ENDED, ENDS, Phase, Place
-from queues.sendings import Fate
+from queues.replay.types import ENDED, Phase
+from queues.replay.watching.asking import Canary, canary_standing
 
 LINES = 40  # of the feed that a page shows
 SPAN_MS = 5_000
 LATELY_MS = 10_000  # over which the pace is measured
 
 OfPlan = TypeVar("OfPlan", ReplayQueue, ReplayLine)
-
-
-@dataclass(frozen=True, slots=True)
-class Canary:
-    """How the canary does while it is awaited. `early` had an attempt fail and have not ended."""
-
-    sent: int = 0
-    ended: int = 0
-    failed: int = 0
-    early: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +76,13 @@ def look(
 ) -> Mapping[int, Seen]:
     """Plans by their keys. With `before` what had been read of their feeds is not read again.
 
-    Without `recount` what failed again stays as it was. At most five queries, however many plans there are, and one
-    for the feed of each that is new here.
+    Without `recount` what failed again stays as it was. Three queries, however many plans there are; and for each one
+    for its feed where it is new here, one while its canary is awaited, and two where some failed again.
     """
     known = before or {}
     keys = [replay.pk for replay in replays]
     targets, lately = _targets(keys), _lately(keys, now_ms)
     lines = _lines(keys, known)
-    again = _again([replay.pk for replay in replays if replay.failed] if recount else ())
-    canaries = _canaries([replay.pk for replay in replays if awaits_canary(replay)])
     return {
         replay.pk: Seen(
             replay,
@@ -104,11 +90,22 @@ def look(
             targets.get(replay.pk, ()),
             lines.get(replay.pk, ()),
             lately.get(replay.pk, {}),
-            again.get(replay.pk, ()) if recount or replay.pk not in known else known[replay.pk].again,
-            canaries.get(replay.pk, Canary()) if awaits_canary(replay) else None,
+            _again(replay, known.get(replay.pk), recount=recount),
+            canary_standing(replay) if awaits_canary(replay) else None,
         )
         for replay in replays
     }
+
+
+def _again(replay: Replay, before: Seen | None, *, recount: bool) -> Sequence[FailedAgain]:
+    if before is not None and (not recount or not counts_anew(replay, before)):
+        return before.again
+    return failed_again(replay) if replay.failed else ()
+
+
+def counts_anew(replay: Replay, before: Seen) -> bool:
+    """Whether other jobs failed again than were counted, or the index had not read all of them by then."""
+    return sum(each.number for each in before.again if each.slug) != replay.failed
 
 
 def awaits_canary(replay: Replay) -> bool:
@@ -145,34 +142,6 @@ def _lines(keys: Collection[int], known: Mapping[int, Seen]) -> Mapping[int, Seq
 
 def _newest(pk: int) -> Iterable[ReplayLine]:
     return ReplayLine.objects.filter(replay=pk).order_by("-pk")[:LINES]
-
-
-def _again(keys: Collection[int]) -> Mapping[int, Sequence[FailedAgain]]:
-    """What failed again by the group it failed into, most first. By the rows that did: 100 ms at 100,000."""
-    if not keys:
-        return {}
-    failed = ReplayJob.objects.filter(replay__in=keys, place=Place.SENT, fate=Fate.FAILED)
-    found = failed.values_list("replay", "again__slug", "again__title").annotate(
-        n=Count("pk"), same=Count("pk", filter=Q(again=F("group"))), last=Max("ended_ms")
-    )
-    made: defaultdict[int, list[FailedAgain]] = defaultdict(list)
-    for pk, slug, title, count, same, last in found.order_by("-n", "again__slug"):
-        made[pk].append(FailedAgain(slug or "", title or "", count, same, last))
-    return made
-
-
-def _canaries(keys: Collection[int]) -> Mapping[int, Canary]:
-    """By the rows that were sent: those of a canary that is awaited are few."""
-    if not keys:
-        return {}
-    found = ReplayJob.objects.filter(replay__in=keys, place=Place.SENT, canary=True).values_list("replay")
-    rows = found.annotate(
-        n=Count("pk"),
-        ended=Count("pk", filter=Q(fate__in=ENDS)),
-        failed=Count("pk", filter=Q(fate=Fate.FAILED)),
-        early=Count("pk", filter=Q(tries__gt=0) & ~Q(fate__in=ENDS)),
-    )
-    return {pk: Canary(sent, ended, failed, early) for pk, sent, ended, failed, early in rows.order_by()}
 
 
 def _by_plan(found: Iterable[OfPlan]) -> Mapping[int, Sequence[OfPlan]]:

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from dashboard.failures import forms, lines, sums
+from dashboard.replays import counts as replay_counts
 from queues.names import show_controls
 from queues.quantities import number
 
@@ -17,6 +18,7 @@ register = template.Library()
 register.filter("is_link", forms.is_link)
 register.filter("grown", lines.grown)
 register.filter("badge", sums.badge)
+register.filter("replays_badge", replay_counts.badge)
 
 _DIFFERS = re.compile("(‹[^‹›]{1,40}›|<[a-z][a-z -]{0,30}>|…)")
 

@@ -3,7 +3,7 @@
 import { open } from "./dialog.js";
 import { ask, toggle } from "./select.js";
 
-const pages = { o: '.index a[href$="/"]', f: '.index a[href$="/failures/"]', y: '.index a[href*="/system/"]', a: '.index a[href$="/audit/"]' };
+const pages = { o: '.index a[href$="/"]', f: '.index a[href$="/failures/"]', r: '.index a[href$="/replays/"]', y: '.index a[href*="/system/"]', a: '.index a[href$="/audit/"]' };
 const rows = () => [...document.querySelectorAll("tr[data-queue], tr[data-job], tr[data-group]")];
 let leader = 0;
 

@@ -5,6 +5,7 @@ import "./ask.js";
 import "./dialog.js";
 import "./errors.js";
 import "./keys.js";
+import "./moved.js";
 import "./rows.js";
 import "./select.js";
 import "./time.js";

@@ -1,0 +1,36 @@
+// Regions with links and buttons are never pushed. A part says by its data-n how one looks now; where the region shows
+// otherwise it is read anew, as soon as the reader is not in it.
+const WAIT_MS = 400; // what passes through two states at once is read once
+
+const regions = () => [...document.querySelectorAll("[data-moved]")];
+const moved = (region) => {
+  const told = document.getElementById(region.dataset.moved)?.dataset.n;
+  return told !== undefined && told !== region.dataset.n;
+};
+const held = (region) => region.querySelector("details[open], form[data-sent]") || region.contains(document.activeElement);
+
+let timer = 0;
+const look = () => {
+  timer = 0;
+  const due = regions().filter(moved);
+  // What is within another that is read anew comes with it.
+  const outer = due.filter((region) => !due.some((other) => other !== region && other.contains(region)));
+  for (const region of outer) if (!held(region)) window.htmx?.trigger(region, "moved");
+  if (outer.some(held)) later(2 * WAIT_MS);
+};
+const later = (ms = WAIT_MS) => { timer ||= setTimeout(look, ms); };
+
+// Where the answer has no such region, the page is another one by now.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target, serverResponse, xhr } = event.detail;
+  if (!target.matches?.("[data-moved]") || event.target !== target) return;
+  if (xhr.status >= 400) event.detail.shouldSwap = false;
+  else if (!serverResponse.includes(`id="${target.id}"`)) {
+    event.detail.shouldSwap = false;
+    location.reload();
+  }
+});
+
+const marks = [...new Set(regions().map((region) => region.dataset.moved))].map((id) => document.getElementById(id));
+const observer = new MutationObserver(() => later());
+for (const mark of marks) if (mark) observer.observe(mark, { attributes: true, attributeFilter: ["data-n"] });
