@@ -18,7 +18,7 @@ from queues.audit.types import Asked, Status
 from queues.errors import BadInput, NotFound, QueueError
 from queues.models import AuditEntry, Replay, ReplayLine
 from queues.replay.steering.said import otherwise
-from queues.replay.types import Phase, Told
+from queues.replay.types import TENDED, Phase, Told
 from queues.types import QueueRef
 
 
@@ -69,7 +69,8 @@ def _changed(
     change = decide(now)
     write(now, change.values, fenced=change.fenced)
     tell(now, change.told, asked.by.name, change.facts)
-    wake(now)
+    if change.values.get("phase", now.phase) in TENDED:
+        wake(now)
     return change.entry or recorded(asked, now, verb, change.parameters, change.note)
 
 
