@@ -11,8 +11,19 @@ from queues.replay.watching.asking import (
     last_ended,
     oldest_unended_ms,
     unended,
+    unexplained,
 )
 from queues.replay.watching.beginning import begin
 from queues.replay.watching.work import Watching
 
-__all__ = ["Canary", "Lately", "Watching", "begin", "canary_standing", "last_ended", "oldest_unended_ms", "unended"]
+__all__ = [
+    "Canary",
+    "Lately",
+    "Watching",
+    "begin",
+    "canary_standing",
+    "last_ended",
+    "oldest_unended_ms",
+    "unended",
+    "unexplained",
+]

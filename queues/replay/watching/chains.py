@@ -8,7 +8,7 @@ from queues.failures.store.rows import parts
 from queues.models import Replay, ReplayJob
 from queues.replay.terms import KeyFailed, Terms
 from queues.replay.types import Place
-from queues.sendings import Fate
+from queues.sendings import Conflict, Fate
 
 
 def release(replay: Replay, terms: Terms, ended: Mapping[int, Fate]) -> int:
@@ -25,4 +25,9 @@ def release(replay: Replay, terms: Terms, ended: Mapping[int, Fate]) -> int:
 def let_go(replay: Replay, after: Collection[int]) -> int:
     """Let those be sent that wait behind these rows, whatever became of them. Within a transaction."""
     held = ReplayJob.objects.filter(replay=replay.pk, place=Place.HELD)
-    return sum(held.filter(after__in=part).update(place=Place.READY) for part in parts(sorted(after)))
+    told = held.filter(conflict=Conflict.BEFORE_IT)
+    freed = 0
+    for part in parts(sorted(after)):
+        freed += told.filter(after__in=part).update(place=Place.READY, conflict=Conflict.NONE)
+        freed += held.filter(after__in=part).update(place=Place.READY)
+    return freed
