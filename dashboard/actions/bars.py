@@ -10,21 +10,27 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from dashboard import access
 from dashboard.actions import off
 from dashboard.actions.forms.steering import coded
 from dashboard.actions.wording import (
     BUTTONS,
     DANGEROUS,
     DEAD_LETTERS,
+    EDIT_REPLAY,
     HELD_IDS,
     PROMOTE_ALL,
     RELEASE_ITS,
     RETRY_ALL,
     RUN_AGAIN,
 )
+from queues import readings
 from queues.actions import Action
+from queues.failures.letters import is_letters
 from queues.operations.ability import Ability, ability
-from queues.types import Job, JobRef, QueueInfo, QueueRef, State
+from queues.registry import backend
+from queues.replay.making.wish import LETTER_STATES
+from queues.types import Capability, Job, JobRef, QueueInfo, QueueRef, State
 
 Words = str | Promise
 
@@ -63,21 +69,32 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A button that leads to a page of its own. `off` says why it cannot be pressed."""
+
+    label: Words
+    address: str
+    off: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
     """The buttons, those in the menu, and sentences: why some are off, each once.
 
-    `pages` are addresses and words that the menu leads to besides.
+    `way` stands on the bar, too. `pages` are addresses and words that the menu leads to besides.
     """
 
     buttons: Sequence[Button]
     menu: Sequence[Button] = ()
     said: str = ""
     pages: Sequence[tuple[str, Words]] = ()
+    way: Way | None = None
 
     @property
     def why(self) -> Sequence[str]:
         """Why buttons on the bar are off."""
-        return list(dict.fromkeys(button.off for button in self.buttons if button.off))
+        ways = (self.way,) if self.way else ()
+        return list(dict.fromkeys(button.off for button in (*self.buttons, *ways) if button.off))
 
     @property
     def harmless(self) -> Sequence[tuple[str, Sequence[Button]]]:
@@ -119,7 +136,23 @@ def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
     return Bar(
         [button(action, first=at == 0 and action not in DANGEROUS) for at, action in enumerate(shown)],
         menu,
+        way=_edit_replay(user, ref, job, can),
     )
+
+
+def _edit_replay(user: off.User, ref: JobRef, job: Job, can: Ability) -> Way | None:
+    """To the editor of a job that can be sent again: it has ended, or is a dead letter. At most one query."""
+    state = job.states[0] if job.states else None
+    if job.row.missing or Capability.REPLAYS not in backend(ref.queue.source).capabilities:
+        return None
+    if state in (State.FAILED, State.COMPLETED):
+        why = can.why_not(Action.DUPLICATE)
+    elif state in LETTER_STATES and is_letters(ref.queue, readings.names(ref.queue.source)):
+        why = can.nothing
+    else:
+        return None
+    address = reverse("edit-replay", args=[ref.queue.source, ref.queue.slug, ref.id])
+    return Way(EDIT_REPLAY, address, off.by_role(user, access.Right.REPLAY) or why)
 
 
 def _release(user: off.User, ref: JobRef, deduplication_id: bytes, can: Ability) -> Button:

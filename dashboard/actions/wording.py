@@ -40,6 +40,7 @@ BUTTONS: Mapping[Action, Words] = {
 }
 RUN_AGAIN = _("Run again…")
 RELEASE_ITS = _("Release its deduplication id…")
+EDIT_REPLAY = _("Edit and replay…")
 HELD_IDS = _("Deduplication ids that are held")
 DEAD_LETTERS = _("Dead letters")
 PROMOTE_ALL = _("Promote all delayed…")
