@@ -45,6 +45,7 @@ _WORDS = {
     "failures-merge": "failure-merge",
     "letters-say": "dead-letters",
     "replay-start": "replay",
+    "replay-limits-change": "replay-limits",
     **dict.fromkeys(("replay-plan", "replay-save", "replay-look", "edit-replay"), "plan-replay"),
     **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
 }

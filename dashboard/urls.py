@@ -72,6 +72,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("replays/", replays.replays, name="replays"),
     path("replays/plan/", replay_acts.plan, name="replay-plan"),
     path("replays/limits/", replay_limits.limits, name="replay-limits"),
+    path("replays/limits/change/", replay_limits.change, name="replay-limits-change"),
     path("replays/<int:pk>/", replay.replay, name="replay"),
     path("replays/<int:pk>/save/", replay_acts.save, name="replay-save"),
     path("replays/<int:pk>/look/", replay_acts.look, name="replay-look"),
