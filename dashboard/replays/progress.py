@@ -50,14 +50,15 @@ def legend(seen: Seen) -> SafeString:
     running = min(replay.running, seen.under_way)
     retrying = min(replay.retrying, seen.under_way - running)
     waiting = seen.under_way - running - retrying
+    again = "failed" if replay.failed else "unknown"
     told = [
-        ("completed", "completed", ngettext("%(n)s completed", "%(n)s completed", replay.completed), replay.completed),
-        ("failed" if replay.failed else "unknown", "failed", ngettext("%(n)s failed again", "%(n)s failed again", replay.failed), replay.failed),
-        ("active", "active", ngettext("%(n)s active", "%(n)s active", running), running),
-        ("delayed", "delayed", ngettext("%(n)s retrying", "%(n)s retrying", retrying), retrying),
-        ("waiting", "waiting", ngettext("%(n)s waiting", "%(n)s waiting", waiting), waiting),
-        ("unknown", "unknown", ngettext("%(n)s gone or unknown", "%(n)s gone or unknown", replay.other), replay.other),
-        ("unknown", "gone", ngettext("%(n)s to send", "%(n)s to send", replay.to_send), replay.to_send),
+        ("completed", "completed", _("%(n)s completed"), replay.completed),
+        (again, "failed", _("%(n)s failed again"), replay.failed),
+        ("active", "active", _("%(n)s active"), running),
+        ("delayed", "delayed", _("%(n)s retrying"), retrying),
+        ("waiting", "waiting", _("%(n)s waiting"), waiting),
+        ("unknown", "unknown", _("%(n)s gone or unknown"), replay.other),
+        ("unknown", "gone", _("%(n)s to send"), replay.to_send),
     ]
     always = (0, 1)
     return format_html_join(

@@ -97,7 +97,8 @@ def unaged(html: str) -> str:
 
 def parts_on(page: Page) -> set[str]:
     """But for those of the shell around every page."""
-    return {node.attrs["id"] for node in page.all("data-part")} - {"rail-main", "top-main"}
+    shell = {"rail-main", "top-main", "replays-running-rail", "replays-running-top"}
+    return {node.attrs["id"] for node in page.all("data-part")} - shell
 
 
 @pytest.mark.parametrize("query", ["", "?state=all&class=transient", "?state=resolved", "?sort=-last&page=2"])
