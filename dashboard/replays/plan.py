@@ -22,7 +22,6 @@ from queues.models import Replay
 from queues.operations.ability import ability
 from queues.quantities import duration, now_ms, number
 from queues.registry import backend
-from queues.replay import making
 from queues.replay.freezing.progress import progress
 from queues.replay.limits import limits
 from queues.replay.preview import Preview, preview
@@ -87,7 +86,7 @@ def context(
         "small": replay.total <= SMALL and phase is not Phase.FREEZING,
         "letters": letters_of(replay, seen),
         "queues": sorted(ref.label for ref in readings.names(source))[:200],
-        "later": _later(replay),
+        "later": seen.later,
         "later_most": LATER_MOST,
         "progress": progress(replay) if phase is Phase.FREEZING else None,
         "act_key": fresh_key(),
@@ -167,11 +166,6 @@ def origin(replay: Replay) -> QueueRef | None:
         return QueueRef.from_slug(replay.source.name, slug) if slug else None
     except ValueError:
         return None
-
-
-def _later(replay: Replay) -> int | None:
-    """Failures that came since; what was counted last while a plan no longer changes."""
-    return making.later(replay) if replay.phase == Phase.DRAFT else replay.later
 
 
 def _start(replay: Replay, seen: Preview) -> Start:

@@ -59,10 +59,10 @@ def sentences(terms: Terms, about: About) -> Sentences:
     """A plan in words. Names out of queues and payload paths are made harmless."""
     if about.found == 0:
         text = gettext("Nothing was found: no such job was there when the set was frozen.")
-        return Sentences(say(text), say(""))
+        return Sentences(_plain(text), _plain(""))
     if about.to_send == 0:
         text = gettext("Nothing is left to send: all are left out, for the reasons below.")
-        return Sentences(say(text), say(""))
+        return Sentences(_plain(text), _plain(""))
     return Sentences(_joined(_main(terms, about)), _joined(_more(terms, about)))
 
 
@@ -73,6 +73,10 @@ def attempts_of(seen: Preview, terms: Terms) -> Sequence[Further]:
 
 def _joined(parts: Iterator[SafeString]) -> SafeString:
     return format_html_join(" ", "{}", ((part,) for part in parts))
+
+
+def _plain(text: str) -> SafeString:
+    return format_html("{}", text)
 
 
 def _bold(text: str) -> SafeString:
@@ -106,7 +110,7 @@ def _main(terms: Terms, about: About) -> Iterator[SafeString]:
     else:
         yield _all_alike(terms, about)
     if terms.pace_to is None and many != 1:
-        yield say(gettext("Nothing holds it back: workers, and all that they call, get the whole load at once."))
+        yield _plain(gettext("Nothing holds it back: workers, and all that they call, get the whole load at once."))
     if terms.hours:
         days = ", ".join(str(word) for day, word in DAYS if day in terms.hours.days)
         text = gettext("Only on {days} from {begin} to {until} ({zone}).")
@@ -191,21 +195,23 @@ def _more(terms: Terms, about: About) -> Iterator[SafeString]:
         yield attempts
     if about.copies is not False:
         kept = Originals.WHEN_DONE if terms.patch and terms.originals is Originals.WHEN_SENT else terms.originals
-        yield say(str(ORIGINAL_WORDS[kept]))
+        yield _plain(str(ORIGINAL_WORDS[kept]))
     if terms.patch:
         whole = terms.patch.kind is PatchKind.WHOLE
-        yield say(gettext("Its data are those that you wrote.") if whole else gettext("Their data are edited first."))
+        yield _plain(
+            gettext("Its data are those that you wrote.") if whole else gettext("Their data are edited first.")
+        )
     if terms.key:
         text = gettext("Jobs with the same {key} keep their order, and never run at once.")
         yield say(text, key=format_html("<code>{}</code>", terms.key[:200]))
     if terms.without_permanent and about.permanent:
         text = ngettext("%(n)s permanent one is left out.", "%(n)s permanent ones are left out.", about.permanent)
-        yield say("{said}", said=text % {"n": number(about.permanent)})
+        yield _plain(text % {"n": number(about.permanent)})
 
 
 def _how(terms: Terms, about: About) -> SafeString:
     if about.copies is False:
-        return say(gettext("Each is retried in place, under its own id."))
+        return _plain(gettext("Each is retried in place, under its own id."))
     where = say(gettext("to {queue}"), queue=named(about.target)) if about.target else gettext("to where it came from")
     if about.copies:
         return say(gettext("Each is sent as a new job {where}."), where=where)

@@ -1,0 +1,364 @@
+"""What people do to replays on their pages: each act, by whom, in which phase, and what stands in the log of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import pytest
+import redis
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from queues import registry
+from queues.actions import Target
+from queues.failures import merging
+from queues.models import AuditEntry, Replay, ReplayLimits
+from queues.registry import SourceConfig
+from queues.replay import making
+from queues.replay.terms import Patch, PatchKind, Terms
+from queues.replay.types import From, Phase
+from queues.types import JobRef, State
+from tests.dashboard.pages import Page
+from tests.dashboard.people import as_role, person, signed_in
+from tests.dashboard.planning import PAYMENTS, drafted, failed, frozen, sent_form, standing
+from tests.failing import make_group
+from tests.queues.replaying import OLGA, QUIET
+
+pytestmark = pytest.mark.django_db
+
+
+class Verb(NamedTuple):
+    """An act: a phase in which it can be done and what that leads to, one in which it cannot, its word in the log."""
+
+    name: str
+    phase: Phase
+    then: Phase | None
+    wrong: Phase
+    word: str
+
+
+VERBS = [
+    Verb("start", Phase.DRAFT, Phase.ARMED, Phase.RUNNING, "replay"),
+    Verb("approve", Phase.WAITING, Phase.ARMED, Phase.DRAFT, "replay-approve"),
+    Verb("refuse", Phase.WAITING, Phase.DRAFT, Phase.RUNNING, "replay-refuse"),
+    Verb("take-back", Phase.ARMED, Phase.DRAFT, Phase.RUNNING, "replay-take-back"),
+    Verb("pause", Phase.RUNNING, Phase.PAUSED, Phase.DRAFT, "replay-pause"),
+    Verb("go-on", Phase.PAUSED, Phase.ARMED, Phase.RUNNING, "replay-go-on"),
+    Verb("pace", Phase.RUNNING, Phase.RUNNING, Phase.DRAFT, "replay-pace"),
+    Verb("cancel", Phase.RUNNING, Phase.CANCELLING, Phase.DONE, "replay-cancel"),
+    Verb("discard", Phase.DRAFT, None, Phase.RUNNING, "replay-discard"),
+]
+KEEP = [
+    Verb("save", Phase.DRAFT, Phase.DRAFT, Phase.RUNNING, ""),
+    Verb("look", Phase.DRAFT, Phase.FREEZING, Phase.RUNNING, ""),
+]
+ALL = [each.name for each in VERBS + KEEP]
+
+
+@pytest.fixture
+def payments(source: SourceConfig, valkey: redis.Redis) -> redis.Redis:
+    failed(valkey)
+    return valkey
+
+
+@pytest.fixture
+def operator() -> Client:
+    return signed_in(person("operator", name="ana"))
+
+
+def form(client: Client, plan: Replay, verb: str, **changes: Any) -> dict[str, Any]:
+    """What the page would send for a verb."""
+    if plan.phase == Phase.DRAFT and verb in ("start", "save", "look", "discard"):
+        return sent_form(client.get(f"/replays/{plan.pk}/")) | {"reason": "now"} | changes
+    pace = {"pace_from": "2", "pace_to": "4", "double_s": "10"} if verb == "pace" else {}
+    return {"key": "k", "reason": "now", **pace, **changes}
+
+
+def post(client: Client, plan: Replay, verb: str, fields: dict[str, Any]) -> HttpResponse:
+    return cast(HttpResponse, client.post(f"/replays/{plan.pk}/{verb}/", fields))
+
+
+# Each act.
+
+
+@pytest.mark.parametrize("verb", VERBS + KEEP, ids=ALL)
+def test_an_act_does_what_it_says_once_and_is_written_down(verb: Verb, operator: Client, payments: redis.Redis) -> None:
+    plan = standing(drafted(terms=QUIET), verb.phase, started_by="bo")
+    AuditEntry.objects.all().delete()
+    fields = form(operator, plan, verb.name)
+    assert post(operator, plan, verb.name, fields).status_code == 302
+    if verb.word and verb.then:
+        assert post(operator, plan, verb.name, fields).status_code == 302  # a second press is the same one
+    if verb.then is None:
+        assert not Replay.objects.filter(pk=plan.pk).exists()
+    else:
+        plan.refresh_from_db()
+        assert plan.phase == verb.then
+    entries = AuditEntry.objects.filter(who="ana").exclude(status="refused")
+    assert [(entry.action, entry.reason) for entry in entries] == ([(verb.word, "now")] if verb.word else [])
+
+
+@pytest.mark.parametrize("verb", VERBS + KEEP, ids=ALL)
+def test_an_act_in_a_phase_that_is_none_for_it_says_where_the_plan_is_and_changes_nothing(
+    verb: Verb, operator: Client, payments: redis.Redis
+) -> None:
+    plan = drafted(terms=QUIET)
+    fields = form(operator, plan, verb.name)  # of a page that was read before somebody was faster
+    ended_at = timezone.now() if verb.wrong is Phase.DONE else None
+    standing(plan, verb.wrong, started_at=timezone.now(), ended_at=ended_at)
+    answer = post(operator, plan, verb.name, fields)
+    assert answer.status_code == 409
+    assert f"R-{plan.pk} was left as it was" in Page(answer).text
+    plan.refresh_from_db()
+    assert plan.phase == verb.wrong
+
+
+@pytest.mark.parametrize("verb", ALL)
+def test_an_act_is_for_operators_by_a_form_of_ours_and_never_by_a_link(verb: str, payments: redis.Redis) -> None:
+    plan = drafted(terms=QUIET)
+    address = f"/replays/{plan.pk}/{verb}/"
+    assert as_role("operator").get(address).status_code == 405
+    assert as_role("viewer").post(address, {}).status_code == 403
+    forged = signed_in(person("operator"), csrf=True)
+    assert forged.post(address, {}).status_code == 403
+    plan.refresh_from_db()
+    assert plan.phase == Phase.DRAFT
+
+
+@pytest.mark.parametrize("verb", ALL)
+def test_an_act_on_a_plan_that_is_gone_is_not_found(verb: str, operator: Client) -> None:
+    assert operator.post(f"/replays/4711/{verb}/", {"key": "k"}).status_code == 404
+
+
+# Terms.
+
+
+def test_a_draft_keeps_what_was_chosen(operator: Client, payments: redis.Redis) -> None:
+    plan = drafted()
+    chosen = {"canary": "3", "pace_from": "1.5", "order": "newest", "stop_failing": [], "how": "origin"}
+    answer = operator.post(f"/replays/{plan.pk}/save/", form(operator, plan, "save") | chosen, follow=True)
+    assert "Kept. Nothing is sent before somebody starts it." in Page(answer).text
+    plan.refresh_from_db()
+    terms = Terms.of(plan.terms)
+    assert (terms.canary, terms.pace_from, terms.order, terms.stop_percent) == (3, 1.5, "newest", None)
+    assert terms.acts_copy
+    assert sent_form(answer)["pace_from"] == "1.5"
+
+
+def test_what_is_typed_is_shown_at_once_and_not_kept(operator: Client, payments: redis.Redis) -> None:
+    plan = drafted()
+    fields = form(operator, plan, "save", live="1", pace_from="1", pace_to="3")
+    text = post(operator, plan, "save", fields).content.decode()
+    assert "Then climb from <b>1 to 3 a second</b>" in text
+    assert 'id="plan-effect" hx-swap-oob="true"' in " ".join(text.split())
+    assert "<html" not in text
+    answer = post(operator, plan, "save", fields | {"pace_to": "", "how": "other", "target": "<b>"})
+    assert answer.status_code == 200
+    assert "Something is not right yet" in answer.content.decode()
+    assert "Say how many a second." in answer.content.decode()
+    plan.refresh_from_db()
+    assert Terms.of(plan.terms).pace_from == 5.0
+
+
+def test_an_edit_is_shown_before_and_after_with_what_is_hidden_hidden(
+    operator: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    failed(valkey, 3, data='{"tier": 1.10, "password": "hunter2", "list": [1]}')
+    plan = drafted()
+    fields = form(operator, plan, "save", edit="merge", patch_text='{"tier": 2}', live="1")
+    text = post(operator, plan, "save", fields).content.decode()
+    assert '"tier": 1.10' in text.replace("&quot;", '"')
+    assert '"tier": 2' in text.replace("&quot;", '"')
+    assert "hunter2" not in text
+    text = post(operator, plan, "save", fields | {"edit": "paths", "patch_text": "list.a = 1"}).content.decode()
+    assert "s-warn" in text  # it fits none of them, and says why
+
+
+def test_terms_that_need_the_jobs_read_again_freeze_it_again(operator: Client, payments: redis.Redis) -> None:
+    plan = drafted()
+    answer = post(operator, plan, "start", form(operator, plan, "start", key_path="customerId"))
+    assert answer.status_code == 409
+    assert "The data of its jobs is read now" in Page(answer).text
+    plan.refresh_from_db()
+    assert (plan.phase, Terms.of(plan.terms).key) == (Phase.FREEZING, "customerId")
+
+
+# The start.
+
+
+def test_a_large_start_needs_the_name(operator: Client, payments: redis.Redis) -> None:
+    ReplayLimits.objects.create(pk=1, typed=10)
+    plan = drafted()
+    fields = form(operator, plan, "start", sure="payment")
+    answer = post(operator, plan, "start", fields)
+    assert answer.status_code == 422
+    assert "This is not the name" in Page(answer).all("id", "id_sure_error")[0].text
+    again = sent_form(answer)
+    assert again["sure"] == "payment"
+    assert again["key"] != fields["key"]
+    assert post(operator, plan, "start", again | {"sure": " payments "}).status_code == 302
+    plan.refresh_from_db()
+    assert (plan.phase, plan.started_by) == (Phase.ARMED, "ana")
+
+
+def test_a_start_that_needs_approval_is_approved_by_somebody_else_as_it_was_seen(
+    operator: Client, payments: redis.Redis
+) -> None:
+    ReplayLimits.objects.create(pk=1, approval=10)
+    plan = drafted()
+    assert post(operator, plan, "start", form(operator, plan, "start")).status_code == 302
+    plan.refresh_from_db()
+    assert plan.phase == Phase.WAITING
+    assert post(operator, plan, "approve", {"key": "a"}).status_code == 409
+    other = signed_in(person("operator", name="bo"))
+    assert post(other, plan, "approve", {"key": "b", "seen": "1" * 18}).status_code == 409
+    (seen,) = Page(other.get(f"/replays/{plan.pk}/")).all("name", "seen")
+    assert post(other, plan, "approve", {"key": "c", "seen": seen.attrs["value"]}).status_code == 302
+    plan.refresh_from_db()
+    assert (plan.phase, plan.approved_by) == (Phase.ARMED, "bo")
+
+
+@pytest.mark.parametrize("verb", ["start", "approve"])
+def test_while_the_source_is_away_nothing_is_started_and_what_is_known_is_shown(
+    verb: str, operator: Client, payments: redis.Redis, settings: Settings
+) -> None:
+    plan = standing(drafted(), Phase.DRAFT if verb == "start" else Phase.WAITING, started_by="bo")
+    fields = form(operator, plan, verb, pace_from="1.25") if verb == "start" else {"key": "k"}
+    settings.MIRANTE_SOURCES = (SourceConfig("main", "redis://127.0.0.1:1/0"),)
+    registry.forget()
+    answer = post(operator, plan, verb, fields)
+    assert answer.status_code == 503
+    page = Page(answer)
+    assert "Replay 30 jobs of payments" in page.text
+    if verb == "start":
+        assert sent_form(answer)["pace_from"] == "1.25"
+    now = Replay.objects.get(pk=plan.pk)
+    assert now.phase == plan.phase
+
+
+def test_a_read_only_source_refuses_the_start(operator: Client, payments: redis.Redis, settings: Settings) -> None:
+    plan = drafted()
+    fields = form(operator, plan, "start")
+    config: SourceConfig = settings.MIRANTE_SOURCES[0]
+    settings.MIRANTE_SOURCES = (SourceConfig("main", config.url, read_only=True),)
+    registry.forget()
+    answer = post(operator, plan, "start", fields)
+    assert answer.status_code == 403
+    assert "read-only" in Page(answer).text
+    assert AuditEntry.objects.filter(action="replay", status="refused").exists()
+
+
+def test_a_pace_that_is_none_is_told_on_the_page_of_what_runs(operator: Client, payments: redis.Redis) -> None:
+    plan = standing(drafted(), Phase.RUNNING, started_at=timezone.now())
+    answer = post(operator, plan, "pace", {"key": "k", "pace_from": "5", "pace_to": ""})
+    assert answer.status_code == 422
+    assert "Say how many a second." in answer.content.decode()
+    ReplayLimits.objects.create(pk=1, fastest=10)
+    answer = post(operator, plan, "pace", {"key": "k", "unthrottled": "on"})
+    assert answer.status_code == 422
+    assert post(operator, plan, "pace", {"key": "k", "pace_to": "3"}).status_code == 302
+    plan.refresh_from_db()
+    terms = Terms.of(plan.terms)
+    assert (terms.pace_from, terms.pace_to, terms.double_s) == (3.0, 3.0, 30)
+
+
+# Making one.
+
+
+def made(client: Client, **fields: Any) -> Replay:
+    answer = client.post("/replays/plan/", {"source": "main", "queue": "payments", "key": "k", **fields})
+    assert answer.status_code == 302, answer.content.decode()[-2000:]
+    return Replay.objects.get(pk=answer.headers["Location"].strip("/").split("/")[-1])
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"kind": "job", "state": "failed", "job": "3"}, From.JOB),
+        ({"kind": "selection", "state": "failed", "job": ["3", "4"]}, From.SELECTION),
+        ({"kind": "selection", "state": "failed", "jobs": ["3", "4", "3"]}, From.SELECTION),
+        ({"kind": "selection", "state": "failed", "all": "1", "name": "ch", "until": "1"}, From.STATE),
+        ({"kind": "state", "state": "failed", "name": "charge"}, From.STATE),
+        ({"kind": "state", "state": "completed"}, From.STATE),
+    ],
+)
+def test_a_plan_is_made_of_what_a_form_names_once_for_each_form(
+    fields: dict[str, Any], kind: From, operator: Client, payments: redis.Redis
+) -> None:
+    plan = made(operator, **fields)
+    assert (plan.made_by, plan.phase, plan.made_from["kind"]) == ("ana", Phase.FREEZING, kind)
+    assert plan.made_from.get("name", "") == fields.get("name", "")
+    assert made(operator, **fields) == plan
+    assert AuditEntry.objects.get().action == "plan-replay"
+
+
+def test_a_plan_is_made_of_a_group_and_of_dead_letters(
+    operator: Client, payments: redis.Redis, valkey: redis.Redis
+) -> None:
+    make_group(slug="7c1e", failures=3)
+    plan = made(operator, kind="group", group="7c1e", queue="", name="send")
+    assert (plan.group, plan.made_from["kind"]) == (merging.current("7c1e"), From.GROUP)
+    assert plan.made_from["which"] == {"name": "send"}
+    failed(valkey, 0, "payments-dlq", waiting=3)
+    plan = made(operator, kind="letters", queue="payments-dlq", key="l")
+    assert plan.made_from["kind"] == From.LETTERS
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({}, 422),
+        ({"kind": "everything"}, 422),
+        ({"kind": "state", "state": "odd"}, 422),
+        ({"kind": "state", "state": "waiting"}, 422),
+        ({"kind": "selection", "state": "failed"}, 422),
+        ({"kind": "selection", "state": "failed", "job": "~~~"}, 422),
+        ({"kind": "selection", "state": "finished", "job": "1"}, 422),
+        ({"kind": "letters"}, 422),
+        ({"kind": "group"}, 422),
+        ({"kind": "group", "group": ["7c1e", "beef"]}, 422),
+        ({"kind": "group", "group": "beef"}, 404),
+        ({"kind": "state", "state": "failed", "source": "other"}, 404),
+        ({"kind": "state", "state": "failed", "queue": "~~"}, 404),
+        ({"kind": "state", "state": "failed", "name": "a\x00b"}, 422),
+    ],
+)
+def test_what_is_no_plan_says_so_and_makes_none(
+    fields: dict[str, Any], status: int, operator: Client, payments: redis.Redis
+) -> None:
+    given = {"source": "main", "queue": "payments", "key": "k", "next": "/failures/", **fields}
+    answer = operator.post("/replays/plan/", given)
+    assert answer.status_code == status
+    assert 'href="/failures/"' in answer.content.decode()
+    assert not Replay.objects.exists()
+
+
+def test_a_plan_is_made_by_operators_and_by_post(payments: redis.Redis, operator: Client) -> None:
+    assert operator.get("/replays/plan/").status_code == 405
+    assert as_role("viewer").post("/replays/plan/", {"kind": "state"}).status_code == 403
+    assert signed_in(person("operator"), csrf=True).post("/replays/plan/", {"kind": "state"}).status_code == 403
+
+
+def test_a_plan_of_one_edited_job_shows_the_edit_and_offers_no_other(
+    operator: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    ref = failed(valkey, 1, data='{"tier": 1}')
+    seen = b"%d" % int(valkey.zscore("bull:payments:failed", "1") or 0)
+    plan = frozen(making.of_edited(OLGA, JobRef(ref, b"1"), State.FAILED, Target(b"1", seen), b'{"tier": 7}'))
+    page = Page(operator.get(f"/replays/{plan.pk}/"))
+    assert '"tier": 7' in page.text
+    assert not page.all("value", "place", tag="input")
+    fields = form(operator, plan, "save")
+    assert fields["how"] == "origin"
+    assert "edit" not in fields
+    assert post(operator, plan, "save", fields | {"edit": "merge", "patch_text": "{}"}).status_code == 302
+    plan.refresh_from_db()
+    assert Terms.of(plan.terms).patch == Patch(PatchKind.WHOLE)
+
+
+def test_the_state_of_a_plan_of_completed_jobs_leads_to_their_list(operator: Client, payments: redis.Redis) -> None:
+    failed(payments, 0, "mails", completed=3)
+    plan = drafted(PAYMENTS, State.COMPLETED)
+    assert Page(operator.get(f"/replays/{plan.pk}/")).all("href", "/queues/main/payments/?state=completed")
