@@ -89,8 +89,9 @@ class Copy:
 class Sent:
     """What came of sending one. `outcome` is DONE also where the same plan had sent it before (`again`).
 
-    ALREADY: another plan has, `plan` is its token and `conflict` is SENT_BEFORE. Else `conflict` and `note` say why
-    not, as in `Looked`; the note of REFUSED is a sentence. A note beside DONE is a sentence too: a warning.
+    ALREADY: another plan has, `plan` is its token and `conflict` is SENT_BEFORE. Else GONE, WRONG_STATE (it has left)
+    or UNSUPPORTED, and `conflict` and `note` say why, as in `Looked`; the note of REFUSED is a sentence. A note beside
+    DONE is a sentence too: a warning.
     """
 
     id: bytes  # as asked: of the job, or of the copy (empty where that had none)
@@ -117,8 +118,9 @@ class Replays(Protocol):
     """What a backend with `Capability.REPLAYS` can do besides `Actions`; the same object has both.
 
     Everything that `Actions` says holds here: one queue a call, at most `actions.BATCH` at once, one answer each in
-    their order, scripts of some 10 ms, nothing sent twice by itself (`Unsure`, after which the same may be asked again:
-    receipts tell). `plan` is the token of the plan. `drop` are receipts of this queue that nobody needs any more.
+    their order, scripts of some 10 ms, nothing sent twice by itself (`Unsure` with the results so far, after which
+    the same may be asked again: receipts tell). `plan` is the token of the plan. `drop` are receipts of this queue that
+    nobody needs any more.
     """
 
     def look(self, queue: QueueRef, targets: Sequence[Target], *, state: State) -> Sequence[Looked]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, takewhile
+from typing import cast
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -30,6 +32,7 @@ CONFLICTS: Mapping[bytes, Conflict] = {
     b"parent-gone": Conflict.PARENT_GONE,
     b"parent-gone-on": Conflict.PARENT_GONE,
 }
+_OUTCOMES: Mapping[Conflict, Outcome] = {Conflict.GONE: Outcome.GONE, Conflict.LEFT: Outcome.WRONG_STATE}
 _NOTES: Mapping[bytes, Promise] = {
     b"children": gettext_lazy("Children of it have not ended: it fails again unless its processor waits for them."),
 }
@@ -53,8 +56,8 @@ def send(
     ids = [job.target.id for job in jobs]
     rows = [(job.target.id, job.target.seen, _token(job.receipt)) for job in jobs]
     arguments = (state.value, _token(plan), int(reset), int(twins), int(orphans))
-    told = _Sending(writer, queue, "send", arguments, drop).send(rows)
-    return [_in_place(one, at_ms, answer) for one, (at_ms, answer) in zip(ids, told, strict=True)]
+    sending = _Sending(writer, queue, "send", arguments, drop)
+    return sending.send(rows, lambda at, now, answer: _in_place(ids[at], now, answer))
 
 
 def send_copies(
@@ -62,17 +65,28 @@ def send_copies(
 ) -> list[Sent]:
     """See `queues.sendings.Replays.send_copies`. What BullMQ's own library would not add is REFUSED, that alone."""
     ensure_few(copies)
-    results: dict[int, Sent] = {}
+    known: dict[int, Sent] = {}
     rows: dict[int, Sequence[Part]] = {}
     for number, copy in enumerate(copies):
         try:
             rows[number] = _copy_row(copy, new_ids=new_ids)
         except BadInput as error:
-            results[number] = Sent(copy.job.id, Outcome.UNSUPPORTED, conflict=Conflict.REFUSED, note=str(error))
-    told = _Sending(writer, queue, "send_copies", (_token(plan), int(new_ids)), drop).send(list(rows.values()))
-    for number, (at_ms, answer) in zip(rows, told, strict=True):
-        results[number] = _as_copy(copies[number].job.id, at_ms, answer)
-    return [results[number] for number in range(len(copies))]
+            known[number] = Sent(copy.job.id, Outcome.UNSUPPORTED, conflict=Conflict.REFUSED, note=str(error))
+    numbers = list(rows)
+    sending = _Sending(writer, queue, "send_copies", (_token(plan), int(new_ids)), drop)
+    try:
+        told = sending.send(
+            list(rows.values()), lambda at, now, answer: _as_copy(copies[numbers[at]].job.id, now, answer)
+        )
+    except Unsure as error:
+        known |= zip(numbers, cast("Sequence[Sent]", error.results), strict=False)
+        raise Unsure(str(error), source=error.source, results=_from_first(known)) from error
+    return _from_first(known | dict(zip(numbers, told, strict=True)))
+
+
+def _from_first(known: Mapping[int, Sent]) -> list[Sent]:
+    """What is known, from the first on without a gap."""
+    return [known[number] for number in takewhile(known.__contains__, count())]
 
 
 def receipts(writer: Writer, queue: QueueRef, receipts: Sequence[str]) -> list[tuple[str, bytes] | None]:
@@ -124,27 +138,29 @@ class _Sending:
     arguments: Sequence[Part]
     drop: Sequence[str]
 
-    def send(self, rows: Sequence[Sequence[Part]]) -> list[tuple[int | None, list[Reply]]]:
-        """What is said of each row, and when by the server's clock, in as many scripts as they take.
+    def send(
+        self, rows: Sequence[Sequence[Part]], read: Callable[[int, int | None, Sequence[Reply]], Sent]
+    ) -> list[Sent]:
+        """What came of each row, in as many scripts as they take; `read` gets its number, the server's ms, an answer.
 
-        `Unsure` for whatever goes wrong after the first of them.
+        Whatever goes wrong after the first script is `Unsure`, with the results so far.
         """
         with_first = BATCH if rows else 0  # receipts that the first script forgets
         drop_receipts(self.writer, self.queue, self.drop[with_first:])
         drop = [_token(each) for each in self.drop[:with_first]]
-        pace, told = self.writer.pace(self.name), list[tuple[int | None, list[Reply]]]()
-        while len(told) < len(rows):
-            part = _portion(rows[len(told) : len(told) + pace.size])
+        pace, results = self.writer.pace(self.name), list[Sent]()
+        while len(results) < len(rows):
+            part = _portion(rows[len(results) : len(results) + pace.size])
             try:
                 now, answered, ms = self._once(part, drop)
             except QueueError as error:
-                if not told or isinstance(error, Unsure):
+                if not results:
                     raise
-                raise Unsure(str(error), source=self.writer.connection.source) from error
+                raise Unsure(str(error), source=self.writer.connection.source, results=results) from error
             pace.took(len(answered), ms)
-            told += [(now, array(answer)) for answer in answered]
+            results += [read(len(results) + at, now, array(answer)) for at, answer in enumerate(answered)]
             drop = []
-        return told
+        return results
 
     def _once(self, part: Sequence[Sequence[Part]], drop: Sequence[str]) -> tuple[int | None, list[Reply], float]:
         flat = [piece for row in part for piece in row]
@@ -193,14 +209,12 @@ def _not_sent(job: bytes, answer: Sequence[Reply]) -> Sent:
     word = blob(answer[0]) or b""
     if len(answer) == 5:  # what a receipt says
         return _sent_before(job, word, blobs(list(answer)))
-    outcome = Outcome(word.decode("ascii"))
     where, code, named = ((blob(part) or b"") for part in (*answer[1:], b"", b"")[:3])
     if code == b"four":
-        return Sent(job, outcome, conflict=Conflict.REFUSED, note=on_4())
-    conflict = conflict_of(outcome, code)
-    if conflict is Conflict.LEFT:  # also where it waits by now: nobody says that a plan has sent it
-        return Sent(job, Outcome.WRONG_STATE, conflict=conflict, note=state_shown(where))
-    return Sent(job, outcome, conflict=conflict, note=shown(named))
+        return Sent(job, Outcome.UNSUPPORTED, conflict=Conflict.REFUSED, note=on_4())
+    conflict = conflict_of(Outcome(word.decode("ascii")), code)
+    outcome = _OUTCOMES.get(conflict, Outcome.UNSUPPORTED)
+    return Sent(job, outcome, conflict=conflict, note=state_shown(where) if conflict is Conflict.LEFT else shown(named))
 
 
 def _sent_before(job: bytes, word: bytes, said: Sequence[bytes]) -> Sent:

@@ -15,7 +15,7 @@ local scores = ended and scores_of(state, ids)
 local find = not ended and finder(ids)
 
 local function attempts_of(opts)
-  if not opts then return "" end
+  if not opts or not string.find(opts, "^%s*{") then return "" end
   local ok, read = pcall(cjson.decode, opts)
   if not ok or type(read) ~= "table" then return "" end
   local most = tonumber(read.attempts or 0)

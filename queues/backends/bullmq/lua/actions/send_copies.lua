@@ -17,9 +17,9 @@ local function sent(from)
   if before then return before end
   if once("four", base, is_four) then return { "unsupported", "", "four" } end
   local taken = id ~= "" and call("EXISTS", base .. id) == 1
-  if taken and not new_ids then return { "already", "", "id", id } end
+  if taken and not new_ids then return { "unsupported", "", "id", id } end
   local holder = deduplication ~= "" and other_holder("", deduplication)
-  if holder then return { "changed", "", "twin", holder } end
+  if holder then return { "unsupported", "", "twin", holder } end
   took(#ARGV[from + 3], 500)
   local _state, made = add({
     id = taken and "" or id, name = ARGV[from + 2], data = ARGV[from + 3],
