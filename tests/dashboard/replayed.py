@@ -95,6 +95,10 @@ def row(
     told = {"place": Place.SENT, "acts": Acts.RETRY, "name": "charge", "sent_ms": now_ms() - 60_000, **ended, **values}
     queue = a_queue(ref)
     return ReplayJob.objects.create(
-        **{"replay": replay, "queue": queue, "target": queue, "job": job_text(job), "seen": "1000"},
+        replay=replay,
+        queue=queue,
+        target=queue,
+        job=job_text(job),
+        seen="1000",
         **{"fate": fate, "group": group, "again": again, **told},
     )
