@@ -37,14 +37,18 @@ from queues.replay.watching import (
     unended,
     unexplained,
     ways,
+    work,
 )
+from queues.replay.watching.learnt import Learnt
+from queues.replay.watching.ways import Landed, Way
+from queues.replay.watching.writing import Overtaken, write
 from queues.sendings import Fate
 from queues.types import QueueRef
 from tests.node import Node
 from tests.queues import sent, streams
 from tests.queues.moving import put
 from tests.queues.replaying import QUIET, SHOP, Killed, a_queue, hands
-from tests.queues.sent import failed, fates, send, watch, work
+from tests.queues.sent import failed, fates, send, watch
 from tests.valkey import Server, eventually
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source")]
@@ -69,7 +73,7 @@ def test_what_becomes_of_replayed_jobs_is_told_by_their_events(
     rows = send(run)
     assert unended(run.replay) == 5
     assert oldest_unended_ms(run.replay) == min(row.sent_ms or 0 for row in rows)
-    work(node, valkey_server, major)
+    sent.work(node, valkey_server, major)
     found = watch(plan)
     completed, bad = Fate.COMPLETED, Fate.FAILED
     assert list(fates(plan).values()) == [completed, bad, completed, completed, bad]
@@ -93,14 +97,14 @@ def test_an_attempt_that_failed_is_seen_before_the_job_has_ended(
     copied.jobs.update(canary=True)
     sent.send_copies(run, SHOP, name=b"bad", opts=json.dumps(backoff).encode())
     send(hands(plan), ["a"])
-    work(node, valkey_server)
+    sent.work(node, valkey_server)
     found = watch(copied)
     [row] = found.jobs.all()
     assert (row.fate, row.tries, row.ended_ms, found.retrying, found.running) == (Fate.RETRYING, 1, None, 1, 0)
     canary = canary_standing(found)
     assert (canary.sent, canary.ended, canary.failed, canary.retrying) == (1, 0, 0, 1)
     actions("main").promote(SHOP, [Target(job_id(row.made))])
-    work(node, valkey_server)
+    sent.work(node, valkey_server)
     found = watch(copied)
     assert (found.jobs.get().tries, found.retrying, unended(found)) == (2, 1, 1)
 
@@ -135,7 +139,7 @@ def test_where_events_are_lost_jobs_are_looked_at_and_what_nobody_can_tell_is_un
     jobs: list[sent.Made] = [("a", "good", {}), ("b", "bad", {}), ("c", "good", {"removeOnComplete": True})]
     plan = failed(node, valkey_server, valkey, jobs)
     send(hands(plan))
-    work(node, valkey_server)
+    sent.work(node, valkey_server)
     if lost == "trimmed":
         valkey.xtrim(streams.STREAM, maxlen=0)
     else:
@@ -206,6 +210,7 @@ def test_events_of_others_cost_no_look_into_the_database(
     memory: int, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ways, "MEMORY", memory)
+    monkeypatch.setattr(work, "READ_S", 60.0)
     plan = in_memory(valkey, ["a", "b", "c", "d"])
     with valkey.pipeline() as pipe:
         for number in range(6_000):
@@ -245,7 +250,7 @@ def test_what_a_lost_worker_had_sent_is_understood_when_it_is_written_down_late(
     run = hands(plan)
     send(run, ["a"])
     rows = sent.dispatch(run, ["b"])
-    work(node, valkey_server)
+    sent.work(node, valkey_server)
     watching = Watching(run)
     watching.step()
     assert fates(plan) == {"a": Fate.COMPLETED, "b": Fate.NONE}
@@ -262,7 +267,7 @@ def test_a_kill_between_any_two_writings_loses_nothing_and_counts_nothing_twice(
     plan = failed(node, valkey_server, valkey, jobs, terms=replace(QUIET, key="id", key_failed=KeyFailed.GO_ON))
     rows = send(hands(plan), [f"j{n}" for n in range(8)])
     plan.jobs.filter(job="j8").update(place=Place.HELD, after=rows[0].pk)
-    work(node, valkey_server)
+    sent.work(node, valkey_server)
     kills = 0
     for number in range(20):
         with transaction.atomic():
@@ -284,14 +289,16 @@ def test_a_kill_between_any_two_writings_loses_nothing_and_counts_nothing_twice(
 def test_ends_that_somebody_else_has_written_are_not_counted_again(valkey: redis.Redis) -> None:
     plan = in_memory(valkey, ["a", "b"])
     run = hands(plan)
-    watching = Watching(run)
-    watching.step()
-    plan.jobs.filter(job="a").update(fate=Fate.COMPLETED, ended_ms=5)
-    plan.jobs.filter(job="b").update(tries=1)
-    told(valkey, "completed", "a")
+    learnt = Learnt()
+    for row in plan.jobs.all():
+        learnt.end(Landed(Way(row.pk, row.sent_ms or 0), row.queue_id, row.job.encode()), Fate.COMPLETED, 7)
+    plan.jobs.filter(job="a").update(fate=Fate.FAILED, ended_ms=5)
+    with pytest.raises(Overtaken):
+        write(run, learnt, ())
+    assert (Replay.objects.get(pk=plan.pk).completed, plan.jobs.get(job="b").ended_ms) == (0, None)
     told(valkey, "completed", "b")
-    watching.step()
-    assert (Replay.objects.get(pk=plan.pk).completed, plan.jobs.get(job="a").ended_ms) == (1, 5)
+    Watching(run).step()
+    assert (run.replay.completed, plan.jobs.get(job="a").ended_ms) == (1, 5)
 
 
 @pytest.mark.parametrize(("behind", "ways_on"), [(KeyFailed.HOLD, "h"), (KeyFailed.GO_ON, "r")])
@@ -323,13 +330,15 @@ def test_jobs_that_failed_again_are_told_into_which_group_once_the_index_knows(v
     at = plan.jobs.get(job="a").sent_ms or 0
     a_failure(kept, "a", at + 50)
     a_failure(merged, "b", at + 50)
-    a_failure(kept, "c", 1_500)  # the one for which it is replayed
+    plan.jobs.filter(job="c").update(failed_ms=at - 100)
+    a_failure(kept, "c", at - 100)  # the one for which it is replayed
     watch(plan)
     assert dict(plan.jobs.values_list("job", "again")) == {"a": kept.pk, "b": kept.pk, "c": None}
 
 
 def test_a_process_remembers_what_is_under_way_only_while_nobody_else_had_the_plan(valkey: redis.Redis) -> None:
-    plan = in_memory(valkey, ["a", "b"])
+    plan = in_memory(valkey, ["a", "b", "c"])
+    plan.jobs.filter(job="c").update(place=Place.READY)
     first = Watching(hands(plan))
     first.step()
     first.rest()
@@ -341,10 +350,11 @@ def test_a_process_remembers_what_is_under_way_only_while_nobody_else_had_the_pl
     watching.rest()
     Replay.objects.filter(pk=plan.pk).update(epoch=3)
     plan.jobs.filter(job="a").update(place=Place.BACK)
-    told(valkey, "completed", "a")
-    told(valkey, "completed", "b")
-    assert watch(plan).completed == 1
-    assert plan.jobs.get(job="a").fate == Fate.NONE
+    plan.jobs.filter(job="c").update(place=Place.SENT, sent_ms=1)
+    for job in "abc":
+        told(valkey, "completed", job)
+    assert watch(plan).completed == 2
+    assert fates(plan) == {"a": Fate.NONE, "b": Fate.COMPLETED, "c": Fate.COMPLETED}
 
 
 @pytest.mark.node
@@ -360,7 +370,7 @@ def test_an_original_goes_when_its_copy_has_completed_and_stays_when_that_failed
     )
     run = hands(plan)
     sent.send_copies(run, OTHER)
-    work(node, valkey_server, name="other")
+    sent.work(node, valkey_server, name="other")
     moved = valkey.zadd("bull:shop:failed", {"b": 5.0})
     assert moved == 0  # it failed anew meanwhile
     with pytest.raises(Killed):
