@@ -119,10 +119,7 @@ def begun(asked: Asked, found: Editing, seen: bytes, data: bytes) -> tuple[Repla
     """
     state = found.about.state or State.FAILED
     plan = making.of_edited(asked, found.ref, state, Target(found.ref.id, seen), data)
-    until = time.monotonic() + FROZEN_WITHIN_S
-    while plan.phase == Phase.FREEZING and time.monotonic() < until:
-        time.sleep(_LOOK_S)
-        plan.refresh_from_db()
+    wait(plan)
     if plan.phase == Phase.FREEZING:
         return plan, _("It is planned. Start it once its job has been looked at.")
     if plan.phase != Phase.DRAFT:
@@ -132,6 +129,14 @@ def begun(asked: Asked, found: Editing, seen: bytes, data: bytes) -> tuple[Repla
     except QueueError as error:
         return plan, _("It is planned, and was not started. %(why)s") % {"why": error}
     return plan, ""
+
+
+def wait(plan: Replay) -> None:
+    """Until its worker has frozen it, `FROZEN_WITHIN_S` at most."""
+    until = time.monotonic() + FROZEN_WITHIN_S
+    while plan.phase == Phase.FREEZING and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+        plan.refresh_from_db()
 
 
 def _to_target(found: Editing) -> Editing:
