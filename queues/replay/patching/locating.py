@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from queues.paths import Step
 from queues.payload.scan import scan
@@ -17,25 +18,23 @@ def located(text: str, wanted: Sequence[Sequence[Step]]) -> list[Span | None]:
 
     `text` has one character a byte, see `document`. Malformed where it is no JSON. One pass without recursion.
     """
-    root = _Place()
-    ends = [_planted(root, steps) for steps in wanted]
-    _read(text, root)
-    return [end.span for end in ends]
+    root, ends = _planted(tuple(map(tuple, wanted)))
+    found = _read(text, root)
+    return [found.get(end) for end in ends]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Place:
-    """A place that paths lead to or through. `span`: of the last value that stands there."""
+    """A place that paths lead to or through. Shared between documents, of which most are asked for the same."""
 
     inside: dict[str, _Place] = field(default_factory=dict)
-    span: Span | None = None
 
-    def clear(self) -> None:
+    def clear(self, found: dict[_Place, Span]) -> None:
         """What was found here and below belonged to a doubled key."""
         left = [self]
         while left:
             place = left.pop()
-            place.span = None
+            found.pop(place, None)
             left += place.inside.values()
 
 
@@ -54,13 +53,21 @@ class _Level:
         return self.place.inside.get(name)
 
 
-def _planted(place: _Place, steps: Sequence[Step]) -> _Place:
-    for step in steps:
-        place = place.inside.setdefault(of_text(str(step)), _Place())
-    return place
+@lru_cache(maxsize=64)
+def _planted(wanted: tuple[tuple[Step, ...], ...]) -> tuple[_Place, Sequence[_Place]]:
+    """All places, from the outermost, and those at the ends of the paths."""
+    root = _Place()
+    ends = []
+    for steps in wanted:
+        place = root
+        for step in steps:
+            place = place.inside.setdefault(of_text(str(step)), _Place())
+        ends.append(place)
+    return root, ends
 
 
-def _read(text: str, root: _Place) -> None:
+def _read(text: str, root: _Place) -> dict[_Place, Span]:
+    found: dict[_Place, Span] = {}
     levels = [_Level(_Place({"0": root}), 0)]  # the document is the one item of a list around it
     skipped = 0  # how many containers are open through which no path leads
     for key, value, end, _whole in scan(text, cut=False):
@@ -68,7 +75,7 @@ def _read(text: str, root: _Place) -> None:
         if value in ("}", "]"):
             if not skipped:
                 level = levels.pop()
-                level.place.span = (level.begin, stop)
+                found[level.place] = (level.begin, stop)
             skipped -= skipped > 0
             continue
         opens = value in ("{", "[")
@@ -76,12 +83,13 @@ def _read(text: str, root: _Place) -> None:
             skipped += opens
             continue
         place = levels[-1].member(key)
-        if place is not None:
-            place.clear()
+        if place is not None and place in found:
+            place.clear(found)
         if not opens:
             if place is not None:
-                place.span = (start, stop)
+                found[place] = (start, stop)
         elif place is None:
             skipped = 1
         else:
             levels.append(_Level(place, start))
+    return found
