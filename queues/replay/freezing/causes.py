@@ -28,9 +28,12 @@ def tell_causes(items: Sequence[Item]) -> None:
 def _failed(queue: int, items: Sequence[Item]) -> None:
     """By the job and when it failed: what is known of the time before says nothing."""
     scores = {(item.job, item.failed_ms): item for item in items if item.failed_ms is not None}
-    rows = Failure.objects.filter(
-        queue=queue, job__in=[job for job, _score in scores], score_ms__in=list({score for _job, score in scores})
-    )
+    if not scores:
+        return
+    # A range, and not these scores: SQLite would look each of them up for each of the jobs.
+    first, last = min(score for _job, score in scores), max(score for _job, score in scores)
+    rows = Failure.objects.filter(queue=queue, job__in=[job for job, _score in scores])
+    rows = rows.filter(score_ms__gte=first, score_ms__lte=last)
     for job, score, *of in rows.values_list("job", "score_ms", *_OF):
         if item := scores.get((job, score)):
             _take(item, of)

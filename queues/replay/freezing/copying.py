@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from queues.actions import NewJob
 from queues.errors import QueueError
 from queues.jsonload import Unreadable, load
-from queues.models import Replay
+from queues.models import Replay, ReplayJob
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.hands import Hands
@@ -45,10 +45,11 @@ class Copying:
         """The copies of failed and completed jobs, without their data: nothing stands in the way of those."""
         for queue, part in by_queue(items).items():
             by_id, ref = {target_of(item).id: item for item in part}, self.book.by_pk(queue).ref
+            row, terms = ReplayJob(), self.run.terms
             for job, stored in stocked(self.run.actions, ref, list(by_id)):
                 item = by_id[job]
                 try:
-                    made = copied(as_row(item), stored, self.run.terms, queue=ref)
+                    made = copied(as_row(item, row), stored, terms, queue=ref)
                     yield item.pk, replace(made, data=b"null")
                 except Unmapped as error:
                     item.blame(Conflict.UNMAPPED, str(error))

@@ -18,7 +18,7 @@ from queues.failures.store.adding import NEAR_MS
 from queues.failures.store.rows import plain
 from queues.models import ReplayJob
 from queues.names import visible
-from queues.replay.copies import Unmapped, copied, told_by
+from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.choosing import choose
 from queues.replay.freezing.hands import Hands
@@ -27,6 +27,7 @@ from queues.replay.freezing.rows import as_row
 from queues.replay.freezing.seeing import bounded, see, target_of
 from queues.replay.freezing.stock import stocked
 from queues.replay.naming import is_exact, job_text, seen_text
+from queues.replay.terms import Terms
 from queues.replay.types import Acts
 from queues.sendings import Conflict, Looked
 from queues.types import QueueRef, State
@@ -46,7 +47,10 @@ class LetterTold:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """What a letter says of where its job failed; empty and None where it does not."""
+    """What a letter says of where its job failed; empty and None where it does not.
+
+    One that is the job itself, moved over as it was, says nothing: what it holds is data.
+    """
 
     queue: str = ""
     job: bytes | None = None
@@ -61,6 +65,7 @@ class Letters:
     book: Book
     told: dict[int, LetterTold] = field(default_factory=dict)
     copies: dict[int, NewJob] = field(default_factory=dict)
+    _row: ReplayJob = field(default_factory=ReplayJob)
 
     def look(self, items: Sequence[Item], told: Told) -> None:
         """Look at letters of whichever queues. Some four calls for each queue and for each that they came from."""
@@ -86,7 +91,9 @@ class Letters:
         to = self.book.called(terms.target).pk if terms.target else None
         for job, stored in stocked(self.run.actions, place.ref, list(by_id)):
             item = by_id.pop(job)
-            says = says_of(_letter(job, stored, item), mapping)
+            made = self._made(item, stored, terms, place.ref)
+            moved = made is not None and made.data == stored.fields.get(b"data")
+            says = Says() if moved and "queue" not in mapping.own else _says(_letter(job, stored, item), mapping)
             origin = origin_key(place.ref, says.queue, self.book.keys())
             item.failed_ms = bounded(says.failed_ms, item.created_ms)
             item.target, item.acts, item.same = to or origin, Acts.COPY.value, None
@@ -95,21 +102,22 @@ class Letters:
                 self.told[item.pk] = LetterTold(origin, says.job, says.failed_ms, item.created_ms)
             if item.target is None:
                 item.blame(Conflict.UNMAPPED, _nowhere(says.queue))
-            else:
-                self._make(item, stored, place.ref)
+            elif made is not None:
+                self.copies[item.pk] = replace(made, data=b"null")  # nothing in a queue stands in the way of data
         for item in by_id.values():
             item.blame(Conflict.UNMAPPED, _("It is too large to be read."))
 
-    def _make(self, item: Item, stored: Stored, queue: QueueRef) -> None:
-        """The data are left out: nothing in a queue stands in the way of them."""
+    def _made(self, item: Item, stored: Stored, terms: Terms, queue: QueueRef) -> NewJob | None:
+        """The job that would be added, wherever to; None where that cannot be."""
+        row = as_row(item, self._row)
+        row.target_id = item.target or item.queue
         try:
-            job = copied(as_row(item), stored, self.run.terms, queue=queue)
+            return copied(row, stored, terms, queue=queue)
         except Unmapped as error:
             item.blame(Conflict.UNMAPPED, str(error))
         except QueueError as error:
             item.blame(Conflict.REFUSED, str(error))
-        else:
-            self.copies[item.pk] = replace(job, data=b"null")
+        return None
 
     def _doubles(self, items: Sequence[Item]) -> None:
         """Of several letters of one job the first is sent. One query."""
@@ -172,13 +180,7 @@ def same(queue: str, job: bytes) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
-def says_of(letter: FailedJob, mapping: Mapping) -> Says:
-    """What a letter says. One that is the job itself, moved over as it was, says nothing: what it holds is data."""
-    try:
-        if told_by(letter.data or b"", mapping).itself and "queue" not in mapping.own:
-            return Says()
-    except Unmapped:
-        pass  # the job may be in the failed set all the same
+def _says(letter: FailedJob, mapping: Mapping) -> Says:
     mapped = read_letter(letter, mapping)
     return Says(mapped.queue, mapped.job, mapped.failed_ms)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from queues import paths
 from queues.errors import QueueError
 from queues.failed import DATA_CAP
+from queues.models import ReplayJob
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing import counting
 from queues.replay.freezing.book import Book
@@ -57,11 +58,12 @@ class Reading:
         return False
 
     def _read(self, queue: QueueRef, items: Sequence[Item]) -> None:
+        row, terms = ReplayJob(), self.run.terms
         copies = {target_of(item).id: item for item in items if item.acts == Acts.COPY.value}
         for job, stored in stocked(self.run.actions, queue, list(copies)):
             item = copies.pop(job)
             try:
-                data = copied(as_row(item), stored, self.run.terms, self._patcher, queue=queue).data
+                data = copied(as_row(item, row), stored, terms, self._patcher, queue=queue).data
             except Unfit as error:
                 item.blame(Conflict.UNFIT, str(error))
             except Unmapped as error:

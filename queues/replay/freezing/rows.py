@@ -5,17 +5,15 @@ from __future__ import annotations
 from queues.models import ReplayJob
 from queues.replay.freezing.items import Item
 
+_FIELDS = ("job", "seen", "state", "acts", "letter")
+_QUEUES = ("queue", "target", "letter_queue")
 
-def as_row(item: Item) -> ReplayJob:
-    """The row, not to be saved."""
-    return ReplayJob(
-        pk=item.pk,
-        queue_id=item.queue,
-        job=item.job,
-        seen=item.seen,
-        state=item.state,
-        acts=item.acts,
-        target_id=item.target,
-        letter_queue_id=item.letter_queue,
-        letter=item.letter,
-    )
+
+def as_row(item: Item, row: ReplayJob) -> ReplayJob:
+    """`row`, not to be saved, as if it was this one: making one for each of a million takes longer than all else."""
+    row.pk = item.pk
+    for name in _FIELDS:
+        setattr(row, name, getattr(item, name))
+    for name in _QUEUES:
+        setattr(row, f"{name}_id", getattr(item, name))
+    return row

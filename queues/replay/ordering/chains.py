@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from django.db import connection
@@ -33,12 +34,8 @@ def chain(replay: int, behind: Link) -> Link | None:
     with connection.cursor() as cursor:
         cursor.execute(_NEXT, [replay, Place.READY.value, *behind, ROWS])
         links = [Link(*row) for row in cursor.fetchall()]
-        before = [behind, *links[:-1]]
-        held = [
-            (Place.HELD.value, first.pk, each.pk)
-            for first, each in zip(before, links, strict=True)
-            if first.key == each.key
-        ]
+        turns = pairwise([behind, *links])
+        held = [(Place.HELD.value, before.pk, each.pk) for before, each in turns if before.key == each.key]
         if held:
             cursor.executemany(_HOLD, held)
     return links[-1] if links else None
