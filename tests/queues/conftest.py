@@ -76,6 +76,13 @@ def shop(actions_in_memory: acting.FakeActions) -> acting.FakeActions:
 def no_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker takes anything up: tests run the slices themselves."""
     monkeypatch.setattr("queues.tasks.wake_bulk", lambda bulk, epoch: True)
+    monkeypatch.setattr("queues.tasks.wake_replay", lambda replay, epoch: True)
+
+
+@pytest.fixture
+def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody indexes failures: plans do not wait to be told what their jobs failed of again."""
+    monkeypatch.setattr("queues.replay.run.ending.EXPLAINED_S", -1.0)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from queues.actions import Outcome
+from queues.actions import Outcome, Target
 from queues.errors import QueueError, Unsure
 from queues.models import ReplayJob
 from queues.replay.naming import is_exact, job_text, target_of
@@ -59,7 +59,10 @@ class Answer:
 
 def receipt_of(run: Run, row: ReplayJob) -> str:
     """The receipt of a row; of one that another plan had sent, and that is to be sent all the same, one of its own."""
-    target = target_of(row)
+    return _named(run, row, target_of(row))
+
+
+def _named(run: Run, row: ReplayJob, target: Target) -> str:
     again = run.replay.token if row.conflict == Conflict.SENT_BEFORE else ""
     return receipt(run.ref(row.queue_id), target.id, target.seen, plan=again)
 
@@ -88,7 +91,8 @@ class Retry:
     @classmethod
     def of(cls, run: Run, part: Part, drop: Sequence[str]) -> Retry:
         rows, refused = inexact(part)
-        jobs = [InPlace(target_of(row), receipt_of(run, row)) for row in rows]
+        targets = [target_of(row) for row in rows]
+        jobs = [InPlace(target, _named(run, row, target)) for row, target in zip(rows, targets, strict=True)]
         return cls(part.queue, part, rows, jobs, refused, drop, run.replay.token, run.terms)
 
     def call(self, run: Run, answer: Answer) -> None:

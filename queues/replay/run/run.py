@@ -51,6 +51,7 @@ class Run:
     clock: Clock = field(init=False)
     facts: dict[str, Any] = field(init=False)
     _queues: dict[int, Queue] = field(default_factory=dict)
+    _refs: dict[int, QueueRef] = field(default_factory=dict)
     _terms: tuple[Mapping[str, Any], Terms] = field(init=False)
     _patcher: Patcher | None = None
 
@@ -84,8 +85,10 @@ class Run:
 
     def ref(self, key: int) -> QueueRef:
         """The same as backends call it."""
-        row = self.queue(key)
-        return QueueRef.from_slug(row.source.name, row.slug)
+        if key not in self._refs:
+            row = self.queue(key)
+            self._refs[key] = QueueRef.from_slug(row.source.name, row.slug)
+        return self._refs[key]
 
     def look(self) -> None:
         """Read what people may have changed. One query. LeaseLost when another worker has taken over."""
