@@ -1,5 +1,5 @@
 // What was typed into form[data-keeps] outlives a lost session: it is kept in this tab alone while one types, and comes
-// back when the page is reached through the sign-in page. Elsewhere what the server says is right, and it is forgotten.
+// back where the page is reached through the sign-in page, or by going back. Else what the server says is right.
 const form = document.querySelector("form[data-keeps]");
 const OURS = new Set(["csrfmiddlewaretoken", "key", "sure"]);
 const name = `mirante:${form?.dataset.keeps}:${location.pathname}`;
@@ -13,7 +13,8 @@ const keep = () => {
 const kept = () => { try { return JSON.parse(sessionStorage.getItem(name)) ?? []; } catch { return []; } };
 const forget = () => { try { sessionStorage.removeItem(name); } catch { /* forbidden */ } };
 
-const fromSignIn = () => {
+const comesBack = () => {
+  if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") return true;
   try { return new URL(document.referrer).pathname === document.body.dataset.login; } catch { return false; }
 };
 const put = () => {
@@ -28,10 +29,13 @@ const put = () => {
 };
 
 if (form) {
-  if (fromSignIn()) put();
+  // Whoever follows the form has to be listening by then.
+  if (comesBack()) document.addEventListener("DOMContentLoaded", put);
   else forget();
   form.addEventListener("input", keep);
   form.addEventListener("change", keep);
+  // Whoever signs in after somebody has signed out begins with what the server says.
+  document.addEventListener("submit", (event) => { if (event.target.getAttribute("action")?.endsWith("/logout/")) forget(); });
 
   // The reader's own time zone is proposed where none was chosen.
   const hours = form.elements.hours_on;
