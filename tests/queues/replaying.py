@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import redis
 from django.db import transaction
 from django.utils import timezone
 
 from queues.models import Queue, Replay, ReplayJob, Source
+from queues.paths import MISSING
 from queues.quantities import now_ms
 from queues.registry import actions, backend
+from queues.replay.freezing import Freezing
 from queues.replay.freezing.hands import Reader, Sender
 from queues.replay.naming import job_text, seen_text
 from queues.replay.terms import Terms
@@ -21,7 +25,9 @@ from queues.replay.types import Acts, From, Phase, Place
 from queues.types import QueueRef, State
 from tests.queues.acting import OLGA, SHOP
 
-__all__ = ["OLGA", "SHOP", "FakeHands", "a_plan", "a_queue", "hands", "rows"]
+__all__ = ["DEAD", "OLGA", "SHOP", "FakeHands", "Killed", "a_plan", "a_queue", "freeze", "hands", "letter", "rows"]
+
+DEAD = QueueRef("main", b"bull", b"shop-dlq")
 
 QUIET = Terms(canary=0, pace_from=None, pace_to=None, age_max_s=None, stop_percent=None, stop_idle=False)
 
@@ -125,3 +131,39 @@ def hands(plan: Replay, **values: Any) -> FakeHands:
     name = plan.source.name
     made = FakeHands(Replay.objects.get(pk=plan.pk), cast(Reader, backend(name)), cast(Sender, actions(name)))
     return replace(made, **values)
+
+
+def freeze(plan: Replay, *, steps: int = 1_000, **values: Any) -> Replay:
+    """Step after step until the plan is a draft; gives it as it is then."""
+    run = hands(plan, **values)
+    work = Freezing(run)
+    while run.replay.phase == Phase.FREEZING:
+        work.step()
+        steps -= 1
+        assert steps > 0, "it does not come to its end"
+    return Replay.objects.select_related("source").get(pk=plan.pk)
+
+
+def letter(
+    client: redis.Redis,
+    job: str | bytes,
+    *,
+    of: str | int | None = None,
+    queue: str | None = "shop",
+    at: int | None = None,
+    data: bytes | None = None,
+    into: QueueRef = DEAD,
+    payload: object = MISSING,
+    **options: object,
+) -> None:
+    """A letter that waits in a queue of dead letters, for a job of another queue."""
+    failed, base = now_ms() - 60 if at is None else at, b":".join((into.prefix, into.name))
+    told = {"payload": {"order": 1}, "error": "card declined", "failedAt": failed, "attempts": 3, "name": "charge"}
+    told |= {} if payload is MISSING else {"payload": payload}
+    told |= {"queue": queue} if queue is not None else {}
+    told |= {"jobId": str(of)} if of is not None else {}
+    raw = json.dumps(told).encode() if data is None else data
+    id_ = job.encode() if isinstance(job, str) else job
+    fields = {"name": "dead", "data": raw, "opts": json.dumps(options), "timestamp": failed + 5}
+    client.hset(base + b":" + id_, mapping=fields)  # type: ignore[arg-type]  # dict is invariant in its keys
+    client.lpush(base + b":wait", id_)
