@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from django.utils.translation import gettext
 
 from dashboard import export
+from dashboard.replays.ledger import is_exact
 from dashboard.words import shown
 from queues import masking
 from queues.names import show_controls
 from queues.quantities import instant
 from queues.replay.ledger import Row
+from queues.types import JobRef
 
 EXPORT = "export-replay"  # as the log of actions calls it
 MOST = 1_000_000  # rows of one file
@@ -34,12 +36,12 @@ def record(replay: str, row: Row) -> dict[str, object]:
         "replay": replay,
         "source": row.job.queue.source,
         "queue": row.job.queue.slug,
-        "job": row.job.slug,
+        "job": named(row.job),
         "name": show_controls(name, keep=""),
         "acts": row.acts,
         "target": row.target.slug if row.target else None,
         "letter_queue": row.letter.queue.slug if row.letter else None,
-        "letter": row.letter.slug if row.letter else None,
+        "letter": named(row.letter) if row.letter else None,
         "place": row.place,
         "conflict": row.conflict or None,
         "note": show_controls(shown(row.note, 500), keep="") or None,
@@ -49,13 +51,18 @@ def record(replay: str, row: Row) -> dict[str, object]:
         "group": row.group.slug if row.group else None,
         "sent_at": moment(row.sent_ms),
         "sent_queue": row.made.queue.slug if row.made else None,
-        "sent_as": row.made.slug if row.made else None,
+        "sent_as": named(row.made) if row.made else None,
         "outcome": row.fate or None,
         "attempts_failed": row.tries,
         "ended_at": moment(row.ended_ms),
         "failed_again": row.again.slug if row.again else None,
         "original": row.original or None,
     }
+
+
+def named(job: JobRef) -> str:
+    """A job as in URLs; one whose id is too long to be kept by what stands for it, which is no such name."""
+    return job.slug if is_exact(job) else job.id.decode()
 
 
 def written(replay: str, rows: Iterable[Row], ending: str) -> Iterator[str]:

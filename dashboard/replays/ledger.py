@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from queues.types import Capability, JobRef, QueueRef
 
 PLACES = (Place.SENT, Place.READY, Place.HELD, Place.LEFT_OUT, Place.REFUSED, Place.BACK)
 FATES = (Fate.COMPLETED, Fate.FAILED, Fate.GONE, Fate.UNKNOWN, Fate.NONE)
+_DIGEST = re.compile(rb"~\.[0-9a-f]{64}")  # stands for an id that is too long to be kept
 UNDER_WAY = "under-way"  # `fate` of what has not ended: in the query string nothing means all
 TONES: Mapping[Fate, tuple[str, str]] = {
     Fate.NONE: ("waiting", "waiting"),
@@ -139,7 +141,8 @@ class Line:
 
     @property
     def url(self) -> str:
-        return _url(self.row.job)
+        """Where its job is, "" where its id is not known in full."""
+        return _url(self.row.job) if is_exact(self.row.job) else ""
 
     @property
     def made_url(self) -> str:
@@ -178,7 +181,7 @@ def standings(source: str, rows: Sequence[Row]) -> Mapping[JobRef, Standing]:
     """How those of some rows stand now that were sent and have not ended."""
     by_queue: defaultdict[QueueRef, list[JobRef]] = defaultdict(list)
     for row in rows:
-        if row.place is Place.SENT and row.ended_ms is None and row.made:
+        if row.place is Place.SENT and row.ended_ms is None and row.made and is_exact(row.made):
             by_queue[row.made.queue].append(row.made)
     if not by_queue:
         return {}
@@ -190,6 +193,11 @@ def standings(source: str, rows: Sequence[Row]) -> Mapping[JobRef, Standing]:
         found = reader.standings(queue, [job.id for job in jobs])
         told |= dict(zip(jobs, found, strict=True))
     return told
+
+
+def is_exact(job: JobRef) -> bool:
+    """Whether its id is known in full; else it is a digest, by which no server knows it."""
+    return not _DIGEST.fullmatch(job.id)
 
 
 def _url(job: JobRef) -> str:

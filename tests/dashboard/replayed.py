@@ -94,11 +94,5 @@ def row(
     ended = {"ended_ms": now_ms() - 48_000} if fate else {}
     told = {"place": Place.SENT, "acts": Acts.RETRY, "name": "charge", "sent_ms": now_ms() - 60_000, **ended, **values}
     queue = a_queue(ref)
-    return ReplayJob.objects.create(
-        replay=replay,
-        queue=queue,
-        target=queue,
-        job=job_text(job),
-        seen="1000",
-        **{"fate": fate, "group": group, "again": again, **told},
-    )
+    named = {"replay": replay, "queue": queue, "target": queue, "job": job_text(job), "seen": "1000"}
+    return ReplayJob.objects.create(**{**named, "fate": fate, "group": group, "again": again, **told})
