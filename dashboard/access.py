@@ -46,7 +46,7 @@ _WORDS = {
     "letters-say": "dead-letters",
     "replay-start": "replay",
     "replay-limits-change": "replay-limits",
-    **dict.fromkeys(("replay-plan", "replay-save", "replay-look", "edit-replay"), "plan-replay"),
+    **dict.fromkeys(("replay-plan", "replay-save", "replay-look", "edit-replay-send"), "plan-replay"),
     **dict.fromkeys(("audit-csv", "audit-jsonl"), "export-audit"),
 }
 

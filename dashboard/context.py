@@ -29,7 +29,9 @@ BELONGS = {
     "user": "users",
     "audit-entry": "audit",
     "removed": "audit",
-    **dict.fromkeys(("replay", "replay-jobs", "replay-limits", "replay-limits-change", "edit-replay"), "replays"),
+    **dict.fromkeys(
+        ("replay", "replay-jobs", "replay-limits", "replay-limits-change", "edit-replay", "edit-replay-send"), "replays"
+    ),
     **dict.fromkeys(("failure-group", "failure-jobs", "failures-merge", "class-rules", "letters"), "failures"),
 }
 

@@ -59,6 +59,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         replay_edit.edit_replay,
         name="edit-replay",
     ),
+    path(
+        "queues/<source:source>/<queue:queue>/jobs/<job:job>/edit-replay/send/",
+        replay_edit.send,
+        name="edit-replay-send",
+    ),
     path("queues/<source:source>/<queue:queue>/bulk/ask/<str:action>/", bulk.ask, name="ask-bulk"),
     path("queues/<source:source>/<queue:queue>/bulk/act/<str:action>/", bulk.act, name="act-bulk"),
     path("audit/", audit.log, name="audit"),

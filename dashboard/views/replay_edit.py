@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Right, actor_of, allowed, requires_right
 from dashboard.http import STATUS, page
@@ -22,18 +22,20 @@ from queues.replay.patching import compared
 from queues.types import Body, JobRef, QueueRef
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe
 @requires_right(Right.REPLAY)
 def edit_replay(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
-    """The editor; once it is sent, before and after of it, or the plan that sends the edited job."""
+    """The editor, from a fresh reading."""
     ref = JobRef(QueueRef.from_slug(source, queue), job)
-    if request.method == "POST":
-        return _sent(request, ref)
     found = editing(ref)
     return _page(request, ref, form_of(found), found, status=_off(found) if found.off else 200)
 
 
-def _sent(request: HttpRequest, ref: JobRef) -> HttpResponse:
+@require_POST
+@requires_right(Right.REPLAY)
+def send(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
+    """Before and after of what was typed; once that was seen, the plan that sends the edited job."""
+    ref = JobRef(QueueRef.from_slug(source, queue), job)
     asked = _asked(request)
     if before := made_before(asked, ref):
         return redirect("replay", before.pk)

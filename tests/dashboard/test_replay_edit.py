@@ -31,6 +31,7 @@ from tests.valkey import Server
 pytestmark = pytest.mark.django_db
 
 EDIT = "/queues/main/payments/jobs/{}/edit-replay/"
+EDIT_SEND = f"{EDIT}send/"
 MARKUP = "<img src=x onerror=alert(1)>"
 DATA = '{"id":12345678901234567890123,"amount":1.50,"password":"hunter2","note":"caf\\u00e9 <b>"}'
 
@@ -73,7 +74,7 @@ def typed(client: Client, job: str = "3", **changes: str) -> dict[str, Any]:
 
 def looked(client: Client, fields: dict[str, Any], job: str = "3") -> dict[str, Any]:
     """The form after before and after were shown."""
-    answer = client.post(EDIT.format(job), fields)
+    answer = client.post(EDIT_SEND.format(job), fields)
     assert answer.status_code == 200, Page(answer).text
     return sent_form(answer)
 
@@ -104,13 +105,13 @@ def test_the_data_stand_in_the_form_laid_out_exact_and_with_their_secrets_hidden
 
 @pytest.mark.usefixtures("quick")
 def test_an_edited_job_is_looked_at_planned_started_and_written_down(operator: Client, valkey: redis.Redis) -> None:
-    shown = operator.post(EDIT.format(3), typed(operator))
+    shown = operator.post(EDIT_SEND.format(3), typed(operator))
     assert shown.status_code == 200
     assert changes(shown) == [("out", 'before: "amount": 1.50,'), ("in", 'after: "amount": 99.90,')]
     assert "hunter2" not in Page(shown).source
     assert not Replay.objects.exists()
 
-    answer = operator.post(EDIT.format(3), sent_form(shown) | {"reason": "wrong amount"})
+    answer = operator.post(EDIT_SEND.format(3), sent_form(shown) | {"reason": "wrong amount"})
     plan = Replay.objects.get()
     assert (answer.status_code, answer.url) == (302, f"/replays/{plan.pk}/")  # type: ignore[attr-defined]
     assert bytes(plan.data or b"") == DATA.replace("1.50", "99.90").encode()
@@ -130,9 +131,9 @@ def test_an_edited_job_is_looked_at_planned_started_and_written_down(operator: C
 @pytest.mark.usefixtures("quick")
 def test_a_form_that_is_sent_twice_makes_one_plan(operator: Client, valkey: redis.Redis) -> None:
     fields = looked(operator, typed(operator))
-    answers = [operator.post(EDIT.format(3), fields)]
+    answers = [operator.post(EDIT_SEND.format(3), fields)]
     valkey.delete("bull:payments:3")
-    answers.append(operator.post(EDIT.format(3), fields))
+    answers.append(operator.post(EDIT_SEND.format(3), fields))
     assert Replay.objects.count() == 1
     assert len({answer.url for answer in answers}) == 1  # type: ignore[attr-defined]
 
@@ -143,7 +144,7 @@ def test_data_that_somebody_laid_out_keep_their_layout(operator: Client, valkey:
     valkey.hset("bull:payments:3", "data", raw)
     fields = typed(operator)
     assert fields["payload"] == '{ "a" :99.90,\n   "b": [1,  2] }'
-    operator.post(EDIT.format(3), looked(operator, fields))
+    operator.post(EDIT_SEND.format(3), looked(operator, fields))
     assert bytes(Replay.objects.get().data or b"") == raw.replace("1.50", "99.90").encode()
 
 
@@ -151,7 +152,7 @@ def test_data_that_somebody_laid_out_keep_their_layout(operator: Client, valkey:
 def test_a_completed_job_is_edited_and_sent_too(operator: Client, valkey: redis.Redis) -> None:
     fields = typed(operator, "2")
     fields["payload"] = fields["payload"].replace("1999", "2000")
-    operator.post(EDIT.format(2), looked(operator, fields, "2"))
+    operator.post(EDIT_SEND.format(2), looked(operator, fields, "2"))
     assert (Replay.objects.get().phase, Replay.objects.get().total) == (Phase.ARMED, 1)
     page = Page(operator.get(EDIT.format(2)))
     assert "The original stays as it is until the copy has completed." in page.text
@@ -160,7 +161,7 @@ def test_a_completed_job_is_edited_and_sent_too(operator: Client, valkey: redis.
 def test_what_is_changed_after_a_look_is_looked_at_again(operator: Client) -> None:
     fields = looked(operator, typed(operator))
     fields["payload"] = fields["payload"].replace("99.90", "0.01")
-    again = operator.post(EDIT.format(3), fields)
+    again = operator.post(EDIT_SEND.format(3), fields)
     assert "You changed it again after you had looked." in Page(again).text
     assert ("in", 'after: "amount": 0.01,') in changes(again)
     assert not Replay.objects.exists()
@@ -170,7 +171,7 @@ def test_a_plan_that_nobody_takes_up_in_time_is_started_by_hand(
     operator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edit, "FROZEN_WITHIN_S", 0.01)
-    answer = operator.post(EDIT.format(3), looked(operator, typed(operator)), follow=True)
+    answer = operator.post(EDIT_SEND.format(3), looked(operator, typed(operator)), follow=True)
     assert Replay.objects.get().phase == Phase.FREEZING
     assert "Start it once its job has been looked at." in Page(answer).text
 
@@ -178,7 +179,7 @@ def test_a_plan_that_nobody_takes_up_in_time_is_started_by_hand(
 @pytest.mark.usefixtures("quick")
 def test_a_plan_that_may_not_start_by_itself_says_why_and_waits(operator: Client) -> None:
     ReplayLimits.objects.create(pk=1, typed=0)
-    answer = operator.post(EDIT.format(3), looked(operator, typed(operator)), follow=True)
+    answer = operator.post(EDIT_SEND.format(3), looked(operator, typed(operator)), follow=True)
     assert Replay.objects.get().phase == Phase.DRAFT
     assert "was not started. Type payments to start." in Page(answer).text
 
@@ -197,7 +198,7 @@ def test_a_worker_gets_the_edited_data_and_the_original_goes_when_it_is_done(
     client = signed_in(person("operator", name="ana"))
     fields = sent_form(client.get(EDIT.format("order-7")))
     fields["payload"] = fields["payload"].replace('"bad"', '"good"')
-    answer = client.post(EDIT.format("order-7"), looked(client, fields, "order-7"))
+    answer = client.post(EDIT_SEND.format("order-7"), looked(client, fields, "order-7"))
     assert answer.status_code == 302, Page(answer).text
     plan = until(Replay.objects.get(), Phase.DONE, Phase.STOPPED, most=2_000)
     assert (plan.phase, plan.completed, plan.why) == (Phase.DONE, 1, "")
@@ -238,6 +239,7 @@ def dead(payments: QueueRef, valkey: redis.Redis) -> QueueRef:
 
 
 LETTER = "/queues/main/payments-failed/jobs/{}/edit-replay/"
+LETTER_SEND = f"{LETTER}send/"
 
 
 @pytest.mark.usefixtures("quick")
@@ -252,8 +254,8 @@ def test_of_a_letter_what_is_sent_is_edited_and_not_the_letter_around_it(operato
     )
     assert "order-9" in Page(answer).text
     fields["payload"] = fields["payload"].replace("1.50", "2.50")
-    shown = operator.post(LETTER.format(1), fields)
-    operator.post(LETTER.format(1), sent_form(shown))
+    shown = operator.post(LETTER_SEND.format(1), fields)
+    operator.post(LETTER_SEND.format(1), sent_form(shown))
     plan = Replay.objects.get()
     assert bytes(plan.data or b"") == DATA.replace("1.50", "2.50").encode()
     assert plan.phase == Phase.ARMED
@@ -281,7 +283,7 @@ def test_waiting_jobs_of_queues_without_letters_are_not_offered(operator: Client
 def test_what_is_no_json_is_pointed_at_and_nothing_typed_is_lost(operator: Client) -> None:
     fields = typed(operator)
     fields["payload"] = fields["payload"].replace('"caf', "'caf")
-    answer = operator.post(EDIT.format(3), fields)
+    answer = operator.post(EDIT_SEND.format(3), fields)
     page = Page(answer)
     assert answer.status_code == 422
     assert "This is no JSON, from line 5, column 11 on." in page.text
@@ -306,7 +308,7 @@ def test_what_cannot_be_sent_says_why(operator: Client, before: str, after: str,
     fields = typed(operator)
     assert before in fields["payload"]
     fields["payload"] = fields["payload"].replace(before, after)
-    answer = operator.post(EDIT.format(3), fields)
+    answer = operator.post(EDIT_SEND.format(3), fields)
     assert answer.status_code == (422 if why else 200)
     assert why in Page(answer).text
     assert "hunter2" not in Page(answer).source
@@ -317,9 +319,9 @@ def test_who_may_reveal_hidden_values_may_replace_them(payments: QueueRef) -> No
     admin = as_role("admin")
     fields = typed(admin)
     fields["payload"] = fields["payload"].replace('"•••••••• 1"', '"new one"')
-    shown = admin.post(EDIT.format(3), fields)
+    shown = admin.post(EDIT_SEND.format(3), fields)
     assert ("in", 'after: "password": •••••••• 7 characters,') in changes(shown)
-    admin.post(EDIT.format(3), sent_form(shown))
+    admin.post(EDIT_SEND.format(3), sent_form(shown))
     assert json.loads(bytes(Replay.objects.get().data or b""))["password"] == "new one"
 
 
@@ -331,7 +333,7 @@ def test_a_job_in_another_state_is_refused_and_says_in_which(operator: Client, v
     assert "Its state is Waiting" in Page(operator.get(EDIT.format(1))).text
     valkey.zrem("bull:payments:failed", "3")
     valkey.lpush("bull:payments:wait", "3")
-    answer = operator.post(EDIT.format(3), fields)
+    answer = operator.post(EDIT_SEND.format(3), fields)
     assert answer.status_code == 409
     assert "Its state is Waiting" in Page(answer).text
     assert AuditEntry.objects.get().status == "refused"
@@ -343,10 +345,10 @@ def test_a_job_in_another_state_is_refused_and_says_in_which(operator: Client, v
 def test_a_job_that_ran_meanwhile_and_failed_again_is_looked_at_anew(operator: Client, valkey: redis.Redis) -> None:
     fields = looked(operator, typed(operator))
     valkey.zadd("bull:payments:failed", {"3": 1_900_000_000_000})
-    answer = operator.post(EDIT.format(3), fields)
+    answer = operator.post(EDIT_SEND.format(3), fields)
     assert answer.status_code == 409
     assert "is here again: nothing was sent" in Page(answer).text
-    again = operator.post(EDIT.format(3), sent_form(answer))
+    again = operator.post(EDIT_SEND.format(3), sent_form(answer))
     assert again.status_code == 200
     assert changes(again)
     assert not Replay.objects.exists()
@@ -355,11 +357,11 @@ def test_a_job_that_ran_meanwhile_and_failed_again_is_looked_at_anew(operator: C
 def test_data_that_somebody_else_changed_are_shown_and_nothing_is_sent(operator: Client, valkey: redis.Redis) -> None:
     fields = typed(operator)
     valkey.hset("bull:payments:3", "data", DATA.replace("1.50", "7.25"))
-    answer = operator.post(EDIT.format(3), fields)
+    answer = operator.post(EDIT_SEND.format(3), fields)
     assert answer.status_code == 409
     assert "7.25" in Page(answer).text
     assert sent_form(answer)["payload"] == fields["payload"]
-    assert operator.post(EDIT.format(3), sent_form(answer)).status_code == 200
+    assert operator.post(EDIT_SEND.format(3), sent_form(answer)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -381,23 +383,23 @@ def test_data_that_no_form_would_keep_say_so(operator: Client, valkey: redis.Red
 def test_viewers_are_refused_and_it_is_written_down(operator: Client) -> None:
     fields, viewer = typed(operator), as_role("viewer")
     assert viewer.get(EDIT.format(3)).status_code == 403
-    assert viewer.post(EDIT.format(3), fields).status_code == 403
+    assert viewer.post(EDIT_SEND.format(3), fields).status_code == 403
     assert AuditEntry.objects.get().action == "plan-replay"
     (way,) = Page(viewer.get("/queues/main/payments/jobs/3/")).all("data-way")
     assert way.attrs["aria-disabled"] == "true"
     assert not Replay.objects.exists()
 
 
-def test_only_looking_and_sending_are_methods_of_the_page(operator: Client) -> None:
-    assert operator.put(EDIT.format(3)).status_code == 405
-    assert operator.delete(EDIT.format(3)).status_code == 405
+def test_the_editor_is_only_read_and_its_form_only_sent(operator: Client) -> None:
+    assert operator.post(EDIT.format(3)).status_code == 405
+    assert operator.get(EDIT_SEND.format(3)).status_code == 405
 
 
 def test_a_source_that_is_read_only_refuses(operator: Client, source: SourceConfig, settings: Settings) -> None:
     fields = looked(operator, typed(operator))
     settings.MIRANTE_SOURCES = (replace(source, read_only=True),)
     registry.forget()
-    for answer in (operator.get(EDIT.format(3)), operator.post(EDIT.format(3), fields)):
+    for answer in (operator.get(EDIT.format(3)), operator.post(EDIT_SEND.format(3), fields)):
         assert answer.status_code == 403
         assert "is read-only here" in Page(answer).text
     assert AuditEntry.objects.get().status == "refused"
@@ -409,7 +411,7 @@ def test_an_outage_keeps_what_was_typed(operator: Client, source: SourceConfig, 
     settings.MIRANTE_SOURCES = (replace(source, url="redis://127.0.0.1:1/0"),)
     registry.forget()
     assert operator.get(EDIT.format(3)).status_code == 503
-    answer = operator.post(EDIT.format(3), fields)
+    answer = operator.post(EDIT_SEND.format(3), fields)
     assert answer.status_code == 503
     assert "Nothing was sent: the source does not answer." in Page(answer).text
     assert sent_form(answer)["payload"] == fields["payload"]
@@ -420,6 +422,6 @@ def test_hostile_names_and_data_are_text(operator: Client, valkey: redis.Redis) 
     fields = sent_form(operator.get(EDIT.format(3)))
     assert MARKUP in fields["payload"]
     fields["payload"] = fields["payload"].replace("</textarea>", "</textarea><b>")
-    shown = operator.post(EDIT.format(3), fields)
+    shown = operator.post(EDIT_SEND.format(3), fields)
     assert "<img" not in Page(shown).source
     assert MARKUP in changes(shown)[0][1]
