@@ -204,6 +204,16 @@ def test_who_refuses_makes_it_a_draft_and_the_start_tells() -> None:
     assert plan.lines.get(kind=Told.REFUSED).facts == {"reason": "not before noon"}
 
 
+@pytest.mark.parametrize("lowered", [{"fastest": 5.0}, {"largest": 2}])
+def test_limits_that_were_lowered_meanwhile_hold_for_whoever_approves(lowered: dict[str, float]) -> None:
+    plan = started(approval=0)
+    ReplayLimits.objects.update(**lowered)
+    with pytest.raises(LimitExceeded):
+        steering.approve(Asked(BERT), plan)
+    plan.refresh_from_db()
+    assert plan.phase == Phase.WAITING
+
+
 def test_what_was_asked_for_anew_since_the_page_was_read_is_not_approved_by_it() -> None:
     plan = started(approval=0)
     seen = plan.entry_id

@@ -13,7 +13,7 @@ from pytest_django.fixtures import Settings
 
 from queues import registry
 from queues.audit import Asked, Status
-from queues.errors import NotFound, ReadOnly, WrongState
+from queues.errors import LimitExceeded, NotFound, ReadOnly, WrongState
 from queues.models import AuditEntry, Replay, ReplayJob, ReplayLimits, ReplayLine
 from queues.registry import SourceConfig
 from queues.replay import steering
@@ -167,6 +167,16 @@ def test_what_the_settings_forbid_by_now_does_not_go_on(settings: Settings) -> N
     assert AuditEntry.objects.get().status == Status.REFUSED
     plan.refresh_from_db()
     assert plan.phase == Phase.PAUSED
+
+
+def test_a_pace_that_is_no_longer_allowed_is_changed_before_it_goes_on() -> None:
+    plan = planned(Phase.PAUSED)
+    ReplayLimits.objects.create(pk=1, fastest=5.0)
+    with pytest.raises(LimitExceeded, match="at most 5 jobs a second"):
+        steering.go_on(Asked(ANNA), plan)
+    steering.change_pace(Asked(ANNA), plan, 1.0, 5.0, 30)
+    steering.go_on(Asked(ANNA), plan)
+    assert plan.phase == Phase.RUNNING
 
 
 # Another pace.

@@ -18,6 +18,7 @@ from queues.replay.checking import wrong_paces
 from queues.replay.fields import BadFields
 from queues.replay.limits import limits
 from queues.replay.steering.acts import Change, act, end, refusals
+from queues.replay.steering.wanted import ensure_allowed
 from queues.replay.terms import KeyFailed, Terms
 from queues.replay.types import ACTIVE, EARLY, ENDED, HALTED, Phase, Place, Stop, Told
 
@@ -39,7 +40,8 @@ def go_on(asked: Asked, replay: Replay) -> AuditEntry:
     """Let a plan go on where it was that is paused, has stopped, or waits for a decision.
 
     After a canary that failed or was too late that means: send the rest. After BLOCKED: send also what waits behind
-    jobs that failed again. ReadOnly where the settings forbid it by now.
+    jobs that failed again. ReadOnly where the settings forbid it by now, LimitExceeded where admins do: then its pace
+    can be changed first.
     """
     with refusals(asked, replay, GO_ON):
         if forbidden := readonly.by_setting(replay.source.name):
@@ -85,6 +87,7 @@ def cancel(asked: Asked, replay: Replay, *, take_back: bool = False) -> AuditEnt
 
 
 def _gone_on(now: Replay) -> Change:
+    ensure_allowed(now)
     phase, rest = _whence(now), now.why == Stop.CANARY or now.phase == Phase.DECIDING
     values: dict[str, Any] = {**CLEAR, "phase": phase}
     facts: dict[str, object] = {}

@@ -8,16 +8,14 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from queues import audit
 from queues.audit import log
 from queues.audit.clean import line
 from queues.audit.types import Asked, Status
-from queues.errors import LimitExceeded, Unsupported, WrongState
+from queues.errors import Unsupported, WrongState
 from queues.models import AuditEntry, Replay
 from queues.operations.guard import ensure_writable
-from queues.quantities import number as figure
 from queues.registry import backend
 from queues.replay.fields import BadFields
 from queues.replay.freezing import Step, counting
@@ -27,7 +25,7 @@ from queues.replay.preview import Target
 from queues.replay.preview.targets import targets
 from queues.replay.steering.acts import Change, act, end, origin, origins, refusals
 from queues.replay.steering.drafts import keep
-from queues.replay.steering.wanted import Wanted, wanted
+from queues.replay.steering.wanted import Wanted, ensure_allowed, wanted
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
 from queues.types import Capability, QueueRef
@@ -75,7 +73,8 @@ def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "") -> Aud
 def approve(asked: Asked, replay: Replay, *, seen: int | None = None) -> AuditEntry:
     """Start what somebody else has asked for. `seen` is the key of the start's entry, as the page showed it.
 
-    WrongState for who asked for it, and where it was taken back and asked for anew meanwhile.
+    WrongState for who asked for it, and where it was taken back and asked for anew meanwhile. LimitExceeded where it
+    is beyond the limits by now.
     """
 
     def armed(now: Replay) -> Change:
@@ -83,6 +82,7 @@ def approve(asked: Asked, replay: Replay, *, seen: int | None = None) -> AuditEn
             raise WrongState(_("You started %(plan)s: somebody else has to approve it.") % {"plan": now})
         if seen is not None and seen != now.entry_id:
             raise WrongState(_("%(plan)s was changed since the page was read: look at it again.") % {"plan": now})
+        ensure_allowed(now)
         at = _start_at(limits().undo_s)
         values = {"phase": Phase.ARMED, "approved_by": asked.by.name[:150], "starts_at": at, "step": "", "cursor": ""}
         return Change(values, Told.APPROVED, _facts(now.to_send, at))
@@ -163,10 +163,7 @@ def _look_first(step: Step) -> str:
 def _ensure_startable(replay: Replay, number: int, to: Sequence[Target]) -> None:
     if not number:
         raise WrongState(_("%(plan)s has nothing to send: all its jobs are left out.") % {"plan": replay})
-    most = limits().largest
-    if most is not None and replay.total > most:
-        said = ngettext("A replay may be about at most %(n)s job.", "A replay may be about at most %(n)s jobs.", most)
-        raise LimitExceeded(said % {"n": figure(most)})
+    ensure_allowed(replay)
     if Capability.REPLAYS not in backend(replay.source.name).capabilities:
         raise Unsupported(_("Jobs of the source “%(source)s” cannot be replayed.") % {"source": replay.source.name})
     if to and all(each.too_old for each in to):
