@@ -18,7 +18,8 @@ WINDOW_MS = 1000.0
 TICK_MS = 50.0  # jobs that are sent together are those of so much time
 # The plan is so much slower than the pace, which leaves room for a window of a second over jittered sendings.
 SLOWER = 1.025
-LATEST_MS = 1000.0  # who is later than this does not catch up
+LATEST_MS = 1000.0  # who is later than this begins a new grid
+CATCH_UP_S = 0.15  # of what was due and not sent, at most so much is sent at once
 
 _NEVER = 1e18
 
@@ -146,7 +147,7 @@ class Pacer:
             self._owed += pace * step / 1000.0 / SLOWER
             self._next += step
             self._late = self.chance.random() * jitter / 100.0 * step
-        self._owed = min(self._owed, max(1.0, pace))
+        self._owed = min(self._owed, max(pace * step / 1000.0 / SLOWER, pace * CATCH_UP_S))
 
     def _limit(self, pace: float) -> int:
         return max(1, math.ceil(pace - 1e-9))
