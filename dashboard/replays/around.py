@@ -113,6 +113,10 @@ def hold_facts(seen: Seen) -> Mapping[str, object]:
     line = next((line for line in seen.lines if line.kind == Told.HELD), None)
     facts: dict[str, object] = dict(line.facts) if line else {}
     terms = seen.terms
+    if seen.replay.holding == Stop.AGE and terms.age_max_s is not None:
+        oldest = min((target.oldest_ms for target in seen.targets if target.oldest_ms is not None), default=None)
+        facts |= {"limit_s": terms.age_max_s}
+        facts |= {"age_s": max(0, seen.now_ms - oldest) // 1000} if oldest is not None else {}
     if seen.replay.holding == Stop.DEPTH and terms.depth_max is not None:
         over = [target.backlog for target in seen.targets if (target.backlog or 0) > terms.depth_max]
         facts |= {"limit": terms.depth_max, **({"backlog": max(filter(None, over))} if over else {})}

@@ -82,13 +82,13 @@ def _why_no_end(seen: Seen) -> str:
 def _pace(seen: Seen) -> tuple[Shown, Shown]:
     lately = pace.measured(seen)
     allowed, terms = pace.ceiling(seen), seen.terms
-    if allowed.pace is None:
+    if allowed is None:
         told = _("no ceiling")
     else:
-        told = _("ceiling %(pace)s") % {"pace": decimal(allowed.pace)}
-        if terms.pace_to is not None and allowed.pace < terms.pace_to:
+        told = _("ceiling %(pace)s") % {"pace": decimal(allowed)}
+        if terms.pace_to is not None and allowed < terms.pace_to:
             told = _("ceiling %(pace)s, climbs to %(top)s") % {
-                "pace": decimal(allowed.pace),
+                "pace": decimal(allowed),
                 "top": decimal(terms.pace_to),
             }
     if lately is None:

@@ -1,23 +1,14 @@
-"""How fast a plan sends now, and when it will have sent all: by what it tells in its feed and what was sent lately."""
+"""How fast a plan sends now, and when it will have sent all: by its climb and by what was sent lately."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from dashboard.replays.seen import LATELY_MS, SPAN_MS, Seen
-from queues.replay.pacing import SLOWER
-from queues.replay.types import SENDS, Told
-
-CLIMBS = frozenset({Told.CLIMBED, Told.PACE, Told.WENT_ON, Told.CANARY_PASSED, Told.STARTED})  # or begins to
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """Jobs a second that are sent at most, since when; None means as fast as the server takes them."""
-
-    pace: float | None
-    since_ms: int
+from queues.replay.pacing import SLOWER, pace_at
+from queues.replay.run import facts
+from queues.replay.terms import Terms
+from queues.replay.types import SENDS, Phase
 
 
 def measured(seen: Seen) -> float | None:
@@ -38,20 +29,20 @@ def _part(span: int, begin_ms: int) -> float:
     return min(1.0, max(0.0, ((span + 1) * SPAN_MS - begin_ms) / SPAN_MS))
 
 
-def ceiling(seen: Seen) -> Ceiling:
-    """What the plan allows itself now."""
-    terms = seen.terms
-    line = next((line for line in seen.lines if line.kind in CLIMBS), None)
-    since_ms = int(line.at.timestamp() * 1000) if line else seen.now_ms
-    if line is not None and line.kind == Told.CLIMBED:
-        told = line.facts.get("pace")
-        return Ceiling(_most(float(told), terms.pace_to) if isinstance(told, int | float) else None, since_ms)
-    begins = terms.pace_to if terms.pace_from is None else terms.pace_from
-    return Ceiling(None if begins is None else _most(begins, terms.pace_to), since_ms)
+def ceiling(seen: Seen) -> float | None:
+    """Jobs a second that are sent at most now; None means as fast as the server takes them."""
+    return pace_at(seen.terms, climbed_s(seen))
 
 
-def _most(pace: float, top: float | None) -> float:
-    return pace if top is None else min(pace, top)
+def climbed_s(seen: Seen) -> float:
+    """For how many seconds it has climbed: the time in which it could not send does not count."""
+    rest_at = seen.replay.rest_at
+    if rest_at is None:
+        return 0.0
+    if seen.phase is Phase.RUNNING and not seen.replay.holding and not seen.replay.down_since:
+        return max(0.0, seen.now_ms / 1000 - rest_at.timestamp())
+    told = seen.replay.facts.get(facts.CLIMB)
+    return float(told) if isinstance(told, int | float) else 0.0
 
 
 def left_s(seen: Seen) -> float | None:
@@ -60,18 +51,20 @@ def left_s(seen: Seen) -> float | None:
     if seen.phase not in SENDS or seen.canary or replay.holding or replay.down_since or not replay.to_send:
         return None
     allowed = ceiling(seen)
-    if allowed.pace is None:
+    if allowed is None:
         lately = measured(seen)
         return replay.to_send / lately if lately else None
-    return _climbing_s(seen, allowed.pace, (seen.now_ms - allowed.since_ms) / 1000)
+    return _climbing_s(seen.terms, climbed_s(seen), replay.to_send)
 
 
-def _climbing_s(seen: Seen, pace: float, climbs_for_s: float) -> float:
-    """The same at a pace that doubles until it is at its top."""
-    terms, left, took = seen.terms, float(seen.replay.to_send), 0.0
-    top, until_next = terms.pace_to or math.inf, max(0.0, terms.double_s - climbs_for_s)
-    while terms.pace_from is not None and pace < top and left > pace * until_next / SLOWER:
-        left -= pace * until_next / SLOWER
-        took += until_next
-        pace, until_next = min(top, pace * 2), max(1.0, terms.double_s)
-    return took + left / pace * SLOWER
+def _climbing_s(terms: Terms, s: float, number: int) -> float | None:
+    """Seconds in which so many are sent at a pace that doubles until it is at its top, after so long a climb."""
+    left, took = float(number), 0.0
+    while (pace := pace_at(terms, s + took)) is not None:
+        climbs = terms.pace_from is not None and terms.double_s > 0 and pace != terms.pace_to
+        lasts = terms.double_s - (s + took) % terms.double_s if climbs else math.inf
+        if left <= pace * lasts / SLOWER:
+            return took + left / pace * SLOWER
+        left -= pace * lasts / SLOWER
+        took += lasts
+    return took

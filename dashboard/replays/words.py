@@ -239,8 +239,8 @@ def _stopped_by_canary(facts: Facts) -> str:
 def _stopped_by_failing(facts: Facts) -> str:
     if _figure(facts, "failed") is None:
         return gettext("Too many of the last ones failed again.")
-    told = {"failed": _n(facts, "failed"), "of": _n(facts, "of"), "percent": _n(facts, "percent")}
-    if _figure(facts, "percent") is None:
+    told = {"failed": _n(facts, "failed"), "of": _n(facts, "number"), "percent": _n(facts, "limit")}
+    if _figure(facts, "limit") is None:
         return gettext("%(failed)s of the last %(of)s failed again.") % told
     return gettext("%(failed)s of the last %(of)s failed again; at most %(percent)s %% may.") % told
 
@@ -329,6 +329,12 @@ def _paused(facts: Facts) -> str:
     return _by(facts, gettext("Paused by %(who)s."), _joined(gettext("Paused."), _why(facts)))
 
 
+def _blind(facts: Facts) -> str:
+    if _figure(facts, "number") is None:
+        return gettext("Events were lost before they were read; jobs are looked at one by one.")
+    return gettext("%(n)s events were lost before they were read; jobs are looked at one by one.") % {"n": _n(facts)}
+
+
 def _done(facts: Facts) -> str:
     told = {name: _n(facts, name) for name in ("completed", "failed", "other")}
     if _figure(facts, "other"):
@@ -371,9 +377,7 @@ _LINES: Mapping[Told, Callable[[Facts], str]] = {
     Told.LOST: lambda facts: gettext("Its worker was lost; another one went on where it was."),
     Told.DOWN: lambda facts: gettext("The source does not answer. The replay waits for it."),
     Told.UP: lambda facts: gettext("The source answers again."),
-    Told.BLIND: lambda facts: (
-        gettext("%(n)s events were lost before they were read; jobs are looked at one by one.") % {"n": _n(facts)}
-    ),
+    Told.BLIND: _blind,
     Told.ALL_SENT: lambda facts: gettext("All are sent: %(jobs)s. Their end is awaited.") % {"jobs": _jobs(facts)},
     Told.CANCELLED: lambda facts: _by(
         facts,

@@ -213,12 +213,24 @@ def test_a_plan_that_stopped_says_where_to_look(operator: Client, why: Stop, add
 
 def test_a_plan_that_holds_says_so_in_plain_words(operator: Client) -> None:
     plan = started(holding=Stop.DEPTH, terms=Terms(depth_max=1_000))
-    tell(plan, Told.HELD, why=Stop.DEPTH, backlog=1_100, limit=1_000)
+    tell(plan, Told.HELD, why=Stop.DEPTH)
     target(plan, backlog=1_204)
     page = read(operator, plan)
     said = part(page, "holding")
     assert said == "Holds: 1,204 jobs wait in the target queue; you allow 1,000. It goes on by itself."
     assert part(page, "ends_w") == "it holds, and goes on by itself"
+
+
+def test_that_the_oldest_job_waits_too_long_is_told_with_how_long(operator: Client) -> None:
+    plan = started(holding=Stop.AGE)
+    target(plan, oldest_ms=now_ms() - 400_000)
+    assert re.search(r"has waited for 6 min 4\d s; you allow 5 min", part(read(operator, plan), "holding"))
+
+
+def test_a_plan_that_stopped_as_too_many_fail_says_how_many(operator: Client) -> None:
+    plan = started(Phase.STOPPED, why=Stop.FAILING)
+    tell(plan, Told.STOPPED, 1, why=Stop.FAILING, failed=12, number=100, limit=10)
+    assert "12 of the last 100 failed again; at most 10 % may." in read(operator, plan).text
 
 
 def test_while_its_source_is_away_it_says_that_nothing_is_lost(operator: Client) -> None:
@@ -363,11 +375,10 @@ def at(plan: Replay) -> Seen:
 
 
 def test_its_end_is_known_by_the_pace_that_still_climbs() -> None:
-    plan = started(ago_s=60, to_send=1_000)
-    tell(plan, Told.CLIMBED, 10, pace=10.0)
+    plan = started(ago_s=60, to_send=1_000, rest_at=timezone.now() - timedelta(seconds=40))
     left = pace.left_s(at(plan))
     assert left is not None
-    assert 55 < left < 64  # 20 s at 10 a second, then 800 at 20
+    assert 59 < left < 63  # 20 s at 10 a second, then some 800 at 20, a little below both
 
 
 def test_without_a_ceiling_its_end_is_known_by_what_was_sent_lately() -> None:

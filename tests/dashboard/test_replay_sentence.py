@@ -62,7 +62,7 @@ def told(terms: Terms, about: About) -> str:
                 "The attempts that were made count. What was copied is removed as soon as its copy is safely in."
             ),
         ),
-        (Terms.suggested(1), About(1, 1), "Send <b>this one job</b> again, at once. | Each is retried"),
+        (Terms.suggested(1), About(1, 1), "Send <b>this one job</b> again, at once. | It is retried"),
         (Terms(), About(None, None), "Send <b>25 as a canary</b>"),
         (Terms(), About(5, 0), "Nothing is left to send"),
         (Terms(), About(0, 0), "Nothing was found"),
@@ -109,6 +109,6 @@ def test_everything_a_plan_can_be_or_tell_has_words() -> None:
     assert [why for why in Stop if not words.stop(why, {})] == [Stop.NONE]
     odd = {"number": "many", "pace": None, "failed": True, "why": MARKUP, "who": "x"}
     for kind in Told:
-        for facts in ({}, odd, {"number": 3, "failed": 2, "of": 100, "percent": 1, "ended": 5, "why": "canary"}):
+        for facts in ({}, odd, {"number": 3, "failed": 2, "limit": 1, "ended": 5, "why": "canary"}):
             assert words.line(ReplayLine(kind=kind, who="", facts=facts))
     assert words.line(ReplayLine(kind="of-the-future", facts={})) == "of-the-future"
