@@ -20,7 +20,7 @@ from queues.audit.types import Asked
 from queues.errors import NotFound, QueueError, ReadOnly
 from queues.failed import FailedJob
 from queues.failures import letters
-from queues.failures.letters.mapping import mapping_of
+from queues.failures.letters.mapping import Mapping, mapping_of
 from queues.failures.letters.reading import origin_key
 from queues.models import Replay, ReplayJob
 from queues.names import encode_part
@@ -28,7 +28,7 @@ from queues.operations.guard import ensure_writable
 from queues.redaction import Rules
 from queues.registry import backend
 from queues.replay import making, steering
-from queues.replay.copies import Unmapped, copied
+from queues.replay.copies import Unmapped, copied, told_by
 from queues.replay.making.wish import LETTER_STATES, Wish
 from queues.replay.terms import Terms
 from queues.replay.types import From, Phase
@@ -187,12 +187,21 @@ def _stored(job: Job) -> Stored:
 
 def _origin(queue: QueueRef, job: Job) -> QueueRef | None:
     """The queue that a letter belongs to, among those of the list."""
-    body = job.data
-    letter = FailedJob(b"", None, data=body.raw if body else b"", data_size=body.size if body else 0)
-    refs = list(readings.names(queue.source))
-    named = letters.read(letter, mapping_of(queue)).queue
+    raw, size = (job.data.raw, job.data.size) if job.data else (b"", 0)
+    refs, mapping = list(readings.names(queue.source)), mapping_of(queue)
+    named = ""
+    if "queue" in mapping.own or not _is_itself(raw, mapping):
+        named = letters.read(FailedJob(b"", None, data=raw, data_size=size), mapping).queue
     at = origin_key(queue, named, {ref: number for number, ref in enumerate(refs)})
     return None if at is None else refs[at]
+
+
+def _is_itself(data: bytes, mapping: Mapping) -> bool:
+    """Whether a letter is the job as it was: what its data say of a queue is not about where it came from."""
+    try:
+        return told_by(data, mapping).itself
+    except Unmapped:
+        return False
 
 
 def _mend(queue: QueueRef) -> tuple[str, str]:

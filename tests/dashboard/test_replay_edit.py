@@ -262,6 +262,15 @@ def test_of_a_letter_what_is_sent_is_edited_and_not_the_letter_around_it(operato
     assert plan.jobs.get().target.slug == "payments"  # type: ignore[union-attr]
 
 
+def test_a_letter_that_is_the_job_itself_goes_to_the_queue_of_its_name(
+    operator: Client, dead: QueueRef, valkey: redis.Redis
+) -> None:
+    valkey.hset("bull:payments-failed:1", "data", '{"queue": "fast lane", "amount": 1}')
+    answer = operator.get(LETTER.format(1))
+    assert sent_form(answer)["payload"] == '{"queue": "fast lane", "amount": 1}'
+    assert "A job with this data is sent to payments." in Page(answer).text
+
+
 def test_a_letter_that_does_not_tell_leads_to_the_page_on_letters(operator: Client, dead: QueueRef) -> None:
     for job, why in (("2", "does not tell what its job was given"), ("3", "Nobody said to which queue")):
         answer = operator.get(LETTER.format(job))

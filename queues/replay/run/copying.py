@@ -108,7 +108,7 @@ def _made(
 ) -> list[tuple[ReplayJob, Copy]]:
     """The copy of one, or none where it cannot be made."""
     try:
-        job: NewJob = copied(row, stored, run.terms, patcher)
+        job: NewJob = copied(row, stored, run.terms, patcher, queue=run.ref(row.queue_id))
     except Unmapped as error:
         answer.came.append(Came(row, conflict=Conflict.UNMAPPED, note=str(error)))
     except Unfit as error:
