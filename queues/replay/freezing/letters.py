@@ -105,7 +105,7 @@ class Letters:
             elif made is not None:
                 self.copies[item.pk] = replace(made, data=b"null")  # nothing in a queue stands in the way of data
         for item in by_id.values():
-            item.blame(Conflict.UNMAPPED, _("It is too large to be read."))
+            item.blame(Conflict.UNMAPPED, _("It is too large to be read, or gone by now."))
 
     def _made(self, item: Item, stored: Stored, terms: Terms, queue: QueueRef) -> NewJob | None:
         """The job that would be added, wherever to; None where that cannot be."""
