@@ -40,7 +40,8 @@ class Going:
 
     def __post_init__(self) -> None:
         run = self.run
-        self._sending, self._looks, self._targets = Sending(run, self._note), Looks(run), Targets(run)
+        self._sending, self._targets = Sending(run, self._note), Targets(run)
+        self._looks = Looks(run, SENDING_S, SENDING_S)
         self._pacer = Pacer.of(run.facts.get(facts.PACE, {}), run.clock.now_ms)
         self._climb = Climb(run)
         self._gone_on()
@@ -85,6 +86,7 @@ class Going:
         self._looks.look()
         self._targets.refresh()
         if self.run.phase is Phase.CANARY:
+            self._looks.at_once()  # what failed again in the canary counts for the rest, too
             return canary.judge(self.run)
         told = failing(self.run)
         return told is not None and stop(self.run, Stop.FAILING, told)
