@@ -51,6 +51,6 @@ class Line:
 
 
 def of_group(group: FailureGroup) -> Sequence[Line]:
-    """The newest ones of this group and of those that were merged into it. One query."""
-    ours = Q(group=group) | Q(group__merged_into=group)
-    return [Line(replay) for replay in Replay.objects.filter(ours).defer("data").order_by("-pk")[:MOST]]
+    """The newest ones of this group, alone or beside others, and of those that were merged into it. One query."""
+    ours = Q(group=group) | Q(groups=group) | Q(groups__merged_into=group)
+    return [Line(replay) for replay in Replay.objects.filter(ours).distinct().defer("data").order_by("-pk")[:MOST]]

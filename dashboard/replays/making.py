@@ -37,9 +37,8 @@ def made(by: Actor, sent: QueryDict) -> Replay:
 
 def _of_group(asked: Asked, sent: QueryDict) -> Replay:
     slugs = list(dict.fromkeys(filter(None, sent.getlist("group"))))
-    if len(slugs) != 1:
-        raise BadInput(_("A replay is planned of one group. Choose one, or merge those that have one cause first."))
-    return making.of_group(asked, merging.current(slugs[0]), jobs_of_group.which(sent))
+    groups = {group.pk: group for group in map(merging.current, slugs[: making.MOST_GROUPS + 1])}
+    return making.of_groups(asked, list(groups.values()), jobs_of_group.which(sent))
 
 
 def _of_picked(asked: Asked, picked: Picked) -> Replay:

@@ -10,8 +10,10 @@ from django.utils.translation import ngettext
 
 from dashboard.replays import words
 from dashboard.words import shown
-from queues.models import Replay
+from queues.failures.types import UNSOLVED
+from queues.models import FailureGroup, Replay
 from queues.quantities import UNKNOWN, duration, number
+from queues.replay.making import MOST_GROUPS
 from queues.replay.report import Refusal, Report, report
 from queues.sendings import Conflict
 
@@ -28,7 +30,10 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`sentence` is the whole in one; `not_sent` why some were not, the most first."""
+    """`sentence` is the whole in one; `not_sent` why some were not, the most first.
+
+    `unsolved` are the groups of failures that a clean outcome leaves to be resolved.
+    """
 
     report: Report
     sentence: str
@@ -37,6 +42,7 @@ class Outcome:
     lasted: str
     sending: str
     pace: str
+    unsolved: Sequence[FailureGroup]
 
 
 def outcome(replay: Replay) -> Outcome:
@@ -51,7 +57,17 @@ def outcome(replay: Replay) -> Outcome:
         lasted=UNKNOWN if found.lasted_s is None else duration(found.lasted_s * 1000, whole=True),
         sending=UNKNOWN if found.sending_s is None else duration(found.sending_s * 1000, whole=True),
         pace=UNKNOWN if found.pace is None else number(round(found.pace, 1)),
+        unsolved=_unsolved(replay) if found.clean else (),
     )
+
+
+def _unsolved(replay: Replay) -> Sequence[FailureGroup]:
+    """The groups that it was made from, else those that its jobs had failed by. One or two queries."""
+    keys = {*replay.groups.values_list("pk", flat=True), *filter(None, [replay.group_id])}
+    if not keys:
+        keys = set(replay.jobs.exclude(group=None).values_list("group", flat=True).distinct()[: MOST_GROUPS + 1])
+    found = FailureGroup.objects.filter(pk__in=keys, merged_into=None, life__in=UNSOLVED)
+    return list(found.order_by("-total")) if len(keys) <= MOST_GROUPS else ()
 
 
 def sentence(found: Report) -> str:

@@ -26,6 +26,9 @@ class Replay(models.Model):
     made_from = models.JSONField(default=dict, help_text=_("queues.replay.types.From as `kind`, and its details"))
     words = models.TextField(default="", help_text=_("the same as a sentence"))
     group = models.ForeignKey(FailureGroup, on_delete=models.SET_NULL, null=True, related_name="replays")
+    groups = models.ManyToManyField(
+        FailureGroup, related_name="plans", help_text=_("all that it was made from; `group` is the only one")
+    )
     made_by = models.CharField(max_length=150)
     made_at = models.DateTimeField(auto_now_add=True)
     started_by = models.CharField(max_length=150, default="")

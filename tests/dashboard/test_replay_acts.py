@@ -306,6 +306,17 @@ def test_a_plan_is_made_of_a_group_and_of_dead_letters(
     assert plan.made_from["kind"] == From.LETTERS
 
 
+def test_a_plan_is_made_of_several_groups_of_one_source(operator: Client, payments: redis.Redis) -> None:
+    first, second = make_group(slug="7c1e", failures=3), make_group(title="Error: other", slug="beef", failures=2)
+    plan = made(operator, kind="group", group=["7c1e", "beef", "7c1e"], queue="")
+    assert plan.group is None
+    assert set(plan.groups.all()) == {first, second}
+    assert plan.title == "2 groups of failures"
+    assert len(plan.made_from["strands"]) == 2
+    for slug in ("7c1e", "beef"):
+        assert f"R-{plan.pk}" in operator.get(f"/failures/{slug}/").content.decode()
+
+
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
@@ -318,7 +329,7 @@ def test_a_plan_is_made_of_a_group_and_of_dead_letters(
         ({"kind": "selection", "state": "finished", "job": "1"}, 422),
         ({"kind": "letters"}, 422),
         ({"kind": "group"}, 422),
-        ({"kind": "group", "group": ["7c1e", "beef"]}, 422),
+        ({"kind": "group", "group": ["7c1e", "beef"]}, 404),
         ({"kind": "group", "group": "beef"}, 404),
         ({"kind": "state", "state": "failed", "source": "other"}, 404),
         ({"kind": "state", "state": "failed", "queue": "~~"}, 404),

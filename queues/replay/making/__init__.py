@@ -2,6 +2,18 @@
 
 from queues.replay.making.beginning import ensure_few, wake
 from queues.replay.making.later import later
-from queues.replay.making.wishes import PLAN, of_edited, of_group, of_jobs, of_letters, of_state
+from queues.replay.making.wishes import MOST_GROUPS, PLAN, of_edited, of_group, of_groups, of_jobs, of_letters, of_state
 
-__all__ = ["PLAN", "ensure_few", "later", "of_edited", "of_group", "of_jobs", "of_letters", "of_state", "wake"]
+__all__ = [
+    "MOST_GROUPS",
+    "PLAN",
+    "ensure_few",
+    "later",
+    "of_edited",
+    "of_group",
+    "of_groups",
+    "of_jobs",
+    "of_letters",
+    "of_state",
+    "wake",
+]

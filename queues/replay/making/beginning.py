@@ -42,8 +42,13 @@ class Beginning:
     expected: int | None = None  # how many jobs there are, as far as is known
     queue: QueueRef | None = None
     jobs: Sequence[str] = ()  # slugs, for the log
-    group: FailureGroup | None = None
+    groups: Sequence[FailureGroup] = ()
     data: bytes | None = None
+
+    @property
+    def group(self) -> FailureGroup | None:
+        """The only one."""
+        return self.groups[0] if len(self.groups) == 1 else None
 
 
 def made_before(asked: Asked, wish: Wish) -> Replay | None:
@@ -120,6 +125,7 @@ def _written(plan: Beginning) -> Replay:
         frozen_ms=plan.frozen_ms,
         frozen={"expected": plan.expected} if plan.expected is not None else {},
     )
+    row.groups.set(plan.groups)
     _record(plan, row)
     wake(row)
     return row

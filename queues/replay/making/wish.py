@@ -22,7 +22,7 @@ LETTER_STATES = (State.WAITING, State.PRIORITIZED, State.DELAYED)  # where lette
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`queue` is a slug. `targets` belong to JOB and SELECTION, `strands`, `upto` and `which` to GROUP.
+    """`queue` is a slug. `targets` belong to JOB and SELECTION, `groups`, `strands`, `upto` and `which` to GROUP.
 
     `letters`: the jobs lie in a queue of dead letters. `strands` are keys as they were: groups that are merged into
     this one later do not become part of the plan, and what is split off it stays.
@@ -34,8 +34,7 @@ class Wish:
     letters: bool = False
     name: str = ""
     targets: Sequence[Target] = ()
-    group: int = 0
-    slug: str = ""
+    groups: Sequence[int] = ()
     upto: int = 0  # key of the newest failure that was known
     strands: Sequence[int] = ()
     which: Which = field(default_factory=Which)
@@ -43,13 +42,13 @@ class Wish:
     @property
     def about(self) -> str:
         """What the form that made it was about: with its key it tells whether it was sent before."""
-        return f"{self.kind} {self.group or self.queue}"
+        return f"{self.kind} {','.join(map(str, self.groups)) or self.queue}"
 
     def kept(self) -> dict[str, Any]:
         """As JSON keeps it."""
         told: dict[str, Any] = {"kind": self.kind.value}
         if self.kind is From.GROUP:
-            told |= {"group": self.group, "slug": self.slug, "upto": self.upto, "strands": list(self.strands)}
+            told |= {"groups": list(self.groups), "upto": self.upto, "strands": list(self.strands)}
             return told | {"which": self.which.kept()}
         told |= {"queue": self.queue, "state": self.state.value, "letters": self.letters}
         if self.kind in (From.JOB, From.SELECTION):
@@ -66,17 +65,16 @@ class Wish:
             state=State(kept.get("state", State.FAILED)),
             letters=bool(kept.get("letters", kept["kind"] == From.LETTERS)),
             name=kept.get("name", ""),
-            targets=unpack(base64.b64decode(packed)) if packed else (),
-            group=kept.get("group", 0),
-            slug=kept.get("slug", ""),
+            targets=tuple(unpack(base64.b64decode(packed))) if packed else (),
+            groups=tuple(kept.get("groups", ())),
             upto=kept.get("upto", 0),
             strands=tuple(kept.get("strands", ())),
             which=Which.of(kept.get("which", {})),
         )
 
     @classmethod
-    def of_group(cls, group: FailureGroup, which: Which) -> Wish:
-        """The failures of a group that are known by now. Two queries."""
+    def of_groups(cls, groups: Sequence[FailureGroup], which: Which) -> Wish:
+        """The failures of groups that are known by now. A query, and one for each group."""
         last = Failure.objects.aggregate(last=Max("pk"))["last"] or 0
-        keys = [strand.pk for strand in strands(group, which)]
-        return cls(From.GROUP, group=group.pk, slug=group.slug, upto=last, strands=keys, which=which)
+        keys = [strand.pk for group in groups for strand in strands(group, which)]
+        return cls(From.GROUP, groups=[group.pk for group in groups], upto=last, strands=keys, which=which)

@@ -31,15 +31,16 @@ from queues.replay.making.beginning import (
 )
 from queues.replay.making.meant import count
 from queues.replay.making.wish import LETTER_STATES, Wish
-from queues.replay.making.words import of_group as words_of_group
-from queues.replay.making.words import of_queue
+from queues.replay.making.words import of_groups as words_of_groups
+from queues.replay.making.words import of_queue, title_of
 from queues.replay.patching import patcher
 from queues.replay.terms import Originals, Patch, PatchKind, Terms
 from queues.replay.types import From
 from queues.types import Counts, JobRef, QueueRef, State
 
-__all__ = ["PLAN", "of_edited", "of_group", "of_jobs", "of_letters", "of_state"]
+__all__ = ["PLAN", "of_edited", "of_group", "of_groups", "of_jobs", "of_letters", "of_state"]
 
+MOST_GROUPS = 20
 MOST_QUEUES = 20  # of a group that are asked whether they can be written to; sending asks each again
 _FINISHED = (State.FAILED, State.COMPLETED)
 
@@ -60,12 +61,18 @@ def of_jobs(asked: Asked, queue: QueueRef, state: State, targets: Sequence[Targe
 
 def of_group(asked: Asked, group: FailureGroup, which: Which) -> Replay:
     """A plan of the failures of a group that are there now, in the failed set or as letters. The rest as `of_jobs`."""
+    return of_groups(asked, [group], which)
+
+
+def of_groups(asked: Asked, groups: Sequence[FailureGroup], which: Which) -> Replay:
+    """The same of several groups of one source, at most 20. BadInput for none, or for groups of several sources."""
     if which.where is Where.GONE:
         raise BadInput(_("What is gone cannot be replayed: nothing is left of it but what the index remembers."))
-    wish, words = Wish.of_group(group, which), words_of_group(group, which)
+    _ensure_together(groups)
+    wish, words = Wish.of_groups(groups, which), words_of_groups(groups, which)
     if before := made_before(asked, wish):
         return before
-    source = group.source.name
+    source = groups[0].source.name
     queues = [QueueRef.from_slug(source, slug) for slug in _queues(wish)]
     with refusing(asked, source=source, queue=None, words=words):
         for queue in queues:
@@ -75,8 +82,7 @@ def of_group(asked: Asked, group: FailureGroup, which: Which) -> Replay:
         expected = count(wish, now_ms)
         ensure_few(expected)
     terms = Terms.suggested(expected, letters=which.where is Where.LETTER)
-    title = group.title.strip() or group.slug
-    return begin(Beginning(asked, source, wish, title, words, terms, now_ms, expected, group=group))
+    return begin(Beginning(asked, source, wish, title_of(groups), words, terms, now_ms, expected, groups=groups))
 
 
 def of_state(asked: Asked, queue: QueueRef, state: State, *, name: str = "") -> Replay:
@@ -145,6 +151,15 @@ def _check(queue: QueueRef, state: State) -> bool:
 
 def _holds_letters(queue: QueueRef) -> bool:
     return is_letters(queue, readings.names(queue.source))
+
+
+def _ensure_together(groups: Sequence[FailureGroup]) -> None:
+    if not groups:
+        raise BadInput(_("Choose the groups whose jobs are to be replayed."))
+    if len(groups) > MOST_GROUPS:
+        raise LimitExceeded(_("At most %(most)s groups can be replayed together.") % {"most": number(MOST_GROUPS)})
+    if len({group.source_id for group in groups}) > 1:
+        raise BadInput(_("A replay is about one source: choose groups of one."))
 
 
 def _queues(wish: Wish) -> Sequence[str]:

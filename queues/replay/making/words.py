@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from queues.failures.occurrences import Which
+from queues.models import FailureGroup
 from queues.operations.background import of_group
 from queues.quantities import number
 from queues.replay.making.wish import Wish
 from queues.replay.types import From
 from queues.types import QueueRef
 
-__all__ = ["of_group", "of_queue"]
+
+def of_groups(groups: Sequence[FailureGroup], which: Which) -> str:
+    """What is meant of groups of failures."""
+    if len(groups) == 1:
+        return of_group(groups[0], which)
+    told = {"n": number(len(groups)), "slugs": ", ".join(group.slug for group in groups)}
+    return _("all failed jobs of %(n)s groups of failures (%(slugs)s)") % told
+
+
+def title_of(groups: Sequence[FailureGroup]) -> str:
+    """The title of the only group, or how many there are."""
+    if len(groups) == 1:
+        return groups[0].title.strip() or groups[0].slug
+    return _("%(n)s groups of failures") % {"n": number(len(groups))}
 
 
 def of_queue(wish: Wish, queue: QueueRef) -> str:
