@@ -11,8 +11,7 @@ import redis
 
 from queues import registry
 from queues.lease import FREE_AFTER_S
-from queues.models import Replay, ReplayJob, ReplayLine
-from queues.replay.naming import job_id, seen_text
+from queues.models import Replay, ReplayLine
 from queues.replay.run import running
 from queues.replay.run.run import Run
 from queues.replay.run.running import Later
@@ -21,17 +20,17 @@ from queues.replay.types import Phase
 from queues.types import QueueRef, State
 from tests.queues.replaying import QUIET, SHOP, a_plan
 
-# Jobs with the ids ARGV[4..], as a worker has failed them: one a millisecond since ARGV[1]. They are of ARGV[2] keys in
-# turn, from the ARGV[3]th on.
+# Jobs with the ids ARGV[4..], added one a millisecond since ARGV[1], which a worker has failed all at once. They are of
+# ARGV[2] keys in turn, from the ARGV[3]th on.
 _FAILED = """
 local base, at = KEYS[1], tonumber(ARGV[1])
 for i = 4, #ARGV do
   local when = string.format("%.0f", at + i)
   local data = cjson.encode({ key = "k" .. (ARGV[3] + i - 4) % ARGV[2] })
   redis.call("HSET", base .. ARGV[i], "name", "mail", "data", data, "opts", '{"attempts":1}', "timestamp", when,
-    "delay", "0", "priority", "0", "atm", "1", "ats", "1", "processedOn", when, "finishedOn", when,
+    "delay", "0", "priority", "0", "atm", "1", "ats", "1", "processedOn", 1000, "finishedOn", 1000,
     "failedReason", "no", "stacktrace", "[]")
-  redis.call("ZADD", base .. "failed", when, ARGV[i])
+  redis.call("ZADD", base .. "failed", 1000, ARGV[i])
 end
 redis.call("HSET", base .. "meta", "version", "bullmq:6.7.0")
 """
@@ -62,7 +61,7 @@ return done
 """
 
 
-def fail(client: redis.Redis, ids: Sequence[str], queue: str = "shop", *, at_ms: int = 1_000, keys: int = 1) -> None:
+def fail(client: redis.Redis, ids: Sequence[str], queue: str = "shop", *, at_ms: int = 500, keys: int = 1) -> None:
     """Failed jobs with these ids, the first one the oldest; `key` in their data is one of so many in turn."""
     for first in range(0, len(ids), 1_000):
         client.eval(_FAILED, 1, f"bull:{queue}:", at_ms + first, keys, first, *ids[first : first + 1_000])
@@ -88,19 +87,15 @@ def a_plan_of(
     terms: Terms = QUIET,
     ref: QueueRef = SHOP,
     state: State = State.FAILED,
+    keys: int = 1,
     **values: Any,
 ) -> Replay:
-    """A plan that was started, of failed jobs with these ids, which are made."""
-    name = ref.name.decode()
-    fail(client, ids, name)
-    plan = a_plan(phase, [job.encode() for job in ids], ref=ref, terms=terms, state=state, **values)
-    scores = cast("list[tuple[bytes, float]]", client.zrange(f"bull:{name}:failed", 0, -1, withscores=True))
-    seen = {job: b"%d" % score for job, score in scores}
-    rows = list(plan.jobs.all())
-    for row in rows:
-        at = seen[job_id(row.job)]
-        row.seen, row.created_ms, row.failed_ms = seen_text(at), int(at), int(at)
-    ReplayJob.objects.bulk_update(rows, ["seen", "created_ms", "failed_ms"], 500)
+    """A plan that was started, of failed jobs with these ids, which are made; they are of so many keys in turn."""
+    fail(client, ids, ref.name.decode(), keys=keys)
+    plan = a_plan(phase, [job.encode() for job in ids], ref=ref, terms=terms, state=state, seen=b"1000", **values)
+    rows = list(plan.jobs.order_by("pk").values_list("pk", flat=True)) if terms.key else []
+    for key in range(keys):
+        plan.jobs.filter(pk__in=rows[key::keys]).update(key=key)
     return plan
 
 
@@ -110,13 +105,24 @@ def a_slice(plan: Replay, seconds: float = 60.0) -> Later | None:
     return running.run(plan.pk, plan.epoch, slice_s=seconds)
 
 
-def until(plan: Replay, *phases: Phase, between: Callable[[], object] = lambda: None, most: int = 400) -> Replay:
+def started(plan: Replay) -> None:
+    """As short slices as there are until it may send; it has sent nothing then, or a batch."""
+    until(plan, Phase.CANARY, Phase.RUNNING, seconds=0.0)
+
+
+def until(
+    plan: Replay,
+    *phases: Phase,
+    between: Callable[[], object] = lambda: None,
+    seconds: float = 0.5,
+    most: int = 400,
+) -> Replay:
     """Slice after slice until the plan is in one of these phases."""
     for _slice in range(most):
         plan.refresh_from_db()
         if plan.phase in phases:
             return plan
-        a_slice(plan, 0.5)
+        a_slice(plan, seconds)
         between()
     raise AssertionError(f"{plan} is {plan.phase} ({plan.why}) after {most} slices: {told(plan)}")
 

@@ -40,7 +40,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("queues.replay.run.sending.BATCH", 10)
     monkeypatch.setattr("queues.replay.run.originals.BATCH", 10)
     monkeypatch.setattr("queues.replay.run.copying.CHUNK", 5)
-    monkeypatch.setattr("queues.replay.run.looking.SENDING_S", 0.0)
+    monkeypatch.setattr("queues.replay.run.going.SENDING_S", 0.0)
 
 
 @dataclass(frozen=True)

@@ -183,8 +183,7 @@ def test_a_letter_beside_a_job_goes_when_the_job_was_sent(valkey: redis.Redis) -
     plan = a_plan_of(valkey, IDS[:3])
     letters = a_queue(OTHER)
     for number in range(3):
-        letter = {"name": "mail", "data": "{}", "opts": "{}", "timestamp": "1"}
-        valkey.hset(f"bull:other:l{number}", mapping=letter)
+        valkey.hset(f"bull:other:l{number}", mapping={"name": "mail", "data": "{}", "opts": "{}", "timestamp": "1"})
         valkey.lpush("bull:other:wait", f"l{number}")
         plan.jobs.filter(job=f"j{number}").update(letter_queue=letters, letter=f"l{number}")
     until(plan, Phase.DONE, between=lambda: work(valkey))
@@ -278,14 +277,14 @@ def test_what_a_lost_worker_had_sent_is_known_when_the_plan_is_cancelled(valkey:
 
     with mock.patch("queues.replay.run.sending.record", dies), pytest.raises(KeyboardInterrupt):
         a_slice(plan)
-    waiting = valkey.llen("bull:shop:wait")
+    waiting = cast(int, valkey.llen("bull:shop:wait"))
     plan.refresh_from_db()
-    assert plan.sent < cast(int, waiting)
+    assert plan.sent < waiting
     steering.cancel(OLGA, plan)
     free(plan)
     until(plan, Phase.CANCELLED)
     assert plan.sent == waiting
-    assert plan.back == 60 - cast(int, waiting)
+    assert plan.back == 60 - waiting
 
 
 def test_a_draft_of_many_jobs_is_cancelled_without_a_server(

@@ -45,8 +45,8 @@ class Arming:
 
     def step(self) -> float:
         """Some rows; then seconds until it begins; then the beginning."""
+        self._ordered = self._ordered or prepare(self.run)
         if not self._ordered:
-            self._ordered = prepare(self.run)
             return 0.0
         at = self.run.replay.starts_at
         wait = 0.0 if at is None else (at - timezone.now()).total_seconds()

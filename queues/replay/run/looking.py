@@ -51,5 +51,9 @@ class Looks:
         self._at = time.monotonic() + max(quiet, SHARE * took)
         return happened
 
+    def at_once(self) -> None:
+        """The next look is due."""
+        self._at = None
+
     def rest(self) -> None:
         self._watching.rest()
