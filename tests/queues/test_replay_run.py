@@ -277,7 +277,7 @@ def test_what_a_lost_worker_had_sent_is_known_when_the_plan_is_cancelled(valkey:
 
     with mock.patch("queues.replay.run.sending.record", dies), pytest.raises(KeyboardInterrupt):
         a_slice(plan)
-    waiting = cast(int, valkey.llen("bull:shop:wait"))
+    waiting = valkey.llen("bull:shop:wait")
     plan.refresh_from_db()
     assert plan.sent < waiting
     steering.cancel(OLGA, plan)

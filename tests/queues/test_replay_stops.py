@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -210,7 +210,7 @@ def test_a_plan_holds_while_the_backlog_is_deep_and_never_makes_it_deeper(valkey
     depths: list[int] = []
 
     def look() -> None:
-        depths.append(cast(int, valkey.llen("bull:shop:wait")))
+        depths.append(valkey.llen("bull:shop:wait"))
         work(valkey, most=10)
 
     until(plan, Phase.DONE, between=look, most=2_000)
