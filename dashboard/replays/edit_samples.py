@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
 from queues import masking
+from queues.actions import Stored
 from queues.errors import QueueError
 from queues.operations.sending import writer
 from queues.replay.copies import Unmapped, copied
-from queues.replay.patching import Line, Unfit, compared, patcher
+from queues.replay.patching import Line, Patcher, Unfit, compared, patcher
 from queues.replay.preview import Sight
 from queues.replay.terms import PatchKind, Terms
+from queues.types import JobRef, QueueRef
 
-MOST = 3  # jobs
-BYTES = 1024 * 1024  # of all of them
+SHOWN = 3  # jobs whose data stand there
+BYTES = 1024 * 1024  # of the jobs of one queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +32,65 @@ class EditSample:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """Some jobs before and after, or why that cannot be shown."""
+    """The first jobs of a plan before and after, or why that cannot be shown."""
 
     samples: Sequence[EditSample] = ()
     error: str = ""
 
+    @property
+    def shown(self) -> Sequence[EditSample]:
+        return self.samples[:SHOWN]
+
+    @property
+    def number(self) -> int:
+        return len(self.samples)
+
+    @property
+    def unfit(self) -> int:
+        return sum(sample.lines is None for sample in self.samples)
+
+    @property
+    def unchanged(self) -> int:
+        return sum(sample.lines is not None and not sample.lines for sample in self.samples)
+
+    @property
+    def changed(self) -> int:
+        return self.number - self.unfit - self.unchanged
+
 
 def edited(terms: Terms, sights: Sequence[Sight], *, data: bytes | None = None) -> Edited | None:
-    """The first three of these jobs, one short call for each; None without an edit. Never raises a `QueueError`."""
-    if terms.patch is None:
-        return None
-    if terms.patch.kind is PatchKind.WHOLE and data is None:
+    """What becomes of these jobs, a short call for each of their queues; None without an edit. No `QueueError`."""
+    if terms.patch is None or (terms.patch.kind is PatchKind.WHOLE and data is None):
         return None
     try:
-        return Edited(list(_samples(terms, sights[:MOST], data)))
+        change, found = patcher(terms.patch, data), _read(sights)
+        return Edited([_sample(terms, sight, found.get(sight.job), change) for sight in sights if sight.job])
     except QueueError as error:
         return Edited(error=str(error))
 
 
-def _samples(terms: Terms, sights: Sequence[Sight], data: bytes | None) -> Iterator[EditSample]:
-    if terms.patch is None:
-        return
-    change = patcher(terms.patch, data)
-    as_is = replace(terms, patch=None)
-    for sight in sights:
-        if sight.job is None:
-            continue
-        queue = sight.job.queue
+def _read(sights: Sequence[Sight]) -> Mapping[JobRef | None, Stored]:
+    """The jobs as they are stored; those that are gone, or too large together, are left out."""
+    found: dict[JobRef | None, Stored] = {}
+    for queue, ids in _by_queue(sights):
         with writer(queue.source) as actions:
-            stored = actions.stored(queue, [sight.job.id], most=BYTES).get(sight.job.id)
-        if stored is None:
-            yield EditSample(sight, None, _("It is gone, or too large to be shown."))
-            continue
-        try:
-            before = copied(sight.row, stored, as_is).data
-            after = change(before)
-        except (Unfit, Unmapped) as error:
-            yield EditSample(sight, None, str(error))
-        else:
-            yield EditSample(sight, compared(before, after, masking.rules_for(queue)))
+            stored = actions.stored(queue, ids, most=BYTES)
+        found |= {JobRef(queue, job): each for job, each in stored.items()}
+    return found
+
+
+def _by_queue(sights: Sequence[Sight]) -> Iterator[tuple[QueueRef, Sequence[bytes]]]:
+    jobs = [sight.job for sight in sights if sight.job]
+    for queue in dict.fromkeys(job.queue for job in jobs):
+        yield queue, [job.id for job in jobs if job.queue == queue]
+
+
+def _sample(terms: Terms, sight: Sight, stored: Stored | None, change: Patcher) -> EditSample:
+    if stored is None or sight.job is None:
+        return EditSample(sight, None, _("It is gone, or too large to be shown."))
+    try:
+        before = copied(sight.row, stored, replace(terms, patch=None)).data
+        after = change(before)
+    except (Unfit, Unmapped) as error:
+        return EditSample(sight, None, str(error))
+    return EditSample(sight, compared(before, after, masking.rules_for(sight.job.queue)))

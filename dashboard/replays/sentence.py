@@ -210,12 +210,15 @@ def _more(terms: Terms, about: About) -> Iterator[SafeString]:
 
 
 def _how(terms: Terms, about: About) -> SafeString:
+    one = about.to_send == 1
     if about.copies is False:
-        return _plain(gettext("Each is retried in place, under its own id."))
+        alone = gettext("It is retried in place, under its own id.")
+        return _plain(alone if one else gettext("Each is retried in place, under its own id."))
     where = say(gettext("to {queue}"), queue=named(about.target)) if about.target else gettext("to where it came from")
     if about.copies:
-        return say(gettext("Each is sent as a new job {where}."), where=where)
-    text = gettext("What is still failed is retried in place; of each letter a new job is sent {where}.")
+        text = gettext("It is sent as a new job {where}.") if one else gettext("Each is sent as a new job {where}.")
+    else:
+        text = gettext("What is still failed is retried in place; of each letter a new job is sent {where}.")
     return say(text, where=where)
 
 
@@ -230,7 +233,8 @@ def _attempts(terms: Terms, about: About) -> SafeString | None:
         return say("{lead}.", lead=lead)
     least, most = min(given), max(given)
     if least == most:
-        many = ngettext("each gets %(n)s more", "each gets %(n)s more", most) % {"n": number(most)}
+        text = gettext("it gets %(n)s more") if about.to_send == 1 else gettext("each gets %(n)s more")
+        many = text % {"n": number(most)}
     else:
         many = gettext("each gets %(least)s to %(most)s more") % {"least": number(least), "most": number(most)}
     return say("{lead}: {many}.", lead=lead, many=many)
