@@ -7,7 +7,11 @@ const moved = (region) => {
   const told = document.getElementById(region.dataset.moved)?.dataset.n;
   return told !== undefined && told !== region.dataset.n;
 };
-const held = (region) => region.querySelector("details[open], form[data-sent]") || region.contains(document.activeElement);
+const held = (region) => {
+  const at = document.activeElement;
+  if (region.querySelector("details.pop[open], form[data-sent]")) return true;
+  return region.contains(at) && at.matches("button, input, select, textarea, summary.btn");
+};
 
 let timer = 0;
 const look = () => {
