@@ -228,7 +228,7 @@ def test_a_plan_holds_while_the_oldest_waiting_job_is_too_old(valkey: redis.Redi
     a_slice(plan, 0.1)
     plan.refresh_from_db()
     assert (plan.phase, plan.holding, sent(plan)) == (Phase.RUNNING, Stop.AGE, 0)
-    assert line(plan, Told.HELD) == {"why": "age"}
+    assert (line(plan, Told.HELD)["why"], line(plan, Told.HELD)["limit_s"]) == ("age", 300)
     work(valkey)
     until(plan, Phase.DONE, between=lambda: work(valkey))
     assert "free" in told(plan)

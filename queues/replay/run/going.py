@@ -62,8 +62,8 @@ class Going:
         targets = self._targets.of({goes_to(row) for row in rows})
         if self._stopped_by(targets):
             return 0.0
-        why = holds(self.run, targets, self.run.clock.now_ms)
-        hold(self.run, why)
+        why, told = holds(self.run, targets, self.run.clock.now_ms)
+        hold(self.run, why, told)
         if why is not Stop.NONE:
             self.run.facts[facts.RESTED] = True
             return READ_EVERY_S

@@ -27,8 +27,9 @@ TELL_EVERY_S = 60.0  # that it holds is told no more often
 def stop(run: Run, why: Stop, told: Mapping[str, object] | None = None, *, note: str = "") -> bool:
     """Stop until a person lets it go on; False where somebody was faster. Gives way to what people did meanwhile."""
     run.facts[facts.HALTED] = why
-    lines = {"why": why, **(told or {})}
-    return run.move(Phase.STOPPED, Told.STOPPED, lines, why=why, holding="", note=show_controls(note))
+    text = show_controls(note)
+    lines = {"why": why, **(told or {}), **({"note": text} if text else {})}
+    return run.move(Phase.STOPPED, Told.STOPPED, lines, why=why, holding="", note=text)
 
 
 def failing(run: Run) -> dict[str, object] | None:
@@ -59,43 +60,44 @@ def idle(run: Run, targets: Sequence[Target], now_ms: float) -> tuple[Stop, dict
     """A target to which nothing may be sent: it is paused, or has had no worker for long."""
     for target in targets:
         if target.paused and run.terms.stop_paused:
-            return Stop.PAUSED, {"queue": target.ref.slug}
+            return Stop.PAUSED, {"queue": target.ref.label}
         idle = target.idle_since_ms
         if idle is not None and run.terms.stop_idle and now_ms - idle >= IDLE_S * 1000:
-            return Stop.NO_WORKER, {"queue": target.ref.slug, "seconds": round((now_ms - idle) / 1000)}
+            return Stop.NO_WORKER, {"queue": target.ref.label, "seconds": round((now_ms - idle) / 1000)}
     return None
 
 
-def holds(run: Run, targets: Sequence[Target], now_ms: float) -> Stop:
-    """Why nothing is sent for now; NONE where it may be."""
+def holds(run: Run, targets: Sequence[Target], now_ms: float) -> tuple[Stop, dict[str, object]]:
+    """Why nothing is sent for now, with its figures; NONE where something may be."""
     terms = run.terms
     if terms.hours is not None and not within(terms.hours, datetime.now(UTC)):
-        return Stop.HOURS
+        return Stop.HOURS, {}
     most = terms.depth_max
     if most is not None:
         # Where it goes on a little below, it does not hold and go on with every job.
         above = int(most * ROOM) if run.replay.holding == Stop.DEPTH else most - 1
-        if any(target.depth is not None and target.depth > above for target in targets):
-            return Stop.DEPTH
+        deepest = max((target.depth for target in targets if target.depth is not None), default=0)
+        if deepest > above:
+            return Stop.DEPTH, {"backlog": deepest, "limit": most}
     if terms.age_max_s is not None:
         oldest = min((target.oldest_ms for target in targets if target.oldest_ms is not None), default=None)
         if oldest is not None and now_ms - oldest > terms.age_max_s * 1000:
-            return Stop.AGE
-    return Stop.NONE
+            return Stop.AGE, {"age_s": round((now_ms - oldest) / 1000), "limit_s": terms.age_max_s}
+    return Stop.NONE, {}
 
 
-def hold(run: Run, why: Stop) -> None:
+def hold(run: Run, why: Stop, told: Mapping[str, object]) -> None:
     """Write down that it holds, or (NONE) goes on; in the feed too, at most once a minute."""
     before = run.replay.holding
     if before == why:
         return
     begins = why is not Stop.NONE
-    line: tuple[Told, dict[str, str]] | None
+    line: tuple[Told, dict[str, object]] | None
     said = run.facts.get(facts.SAID_HELD, False)
     at, now = run.facts.get(facts.TOLD_HELD), time.time()
     if begins and (said or at is None or now - at >= TELL_EVERY_S):
         run.facts |= {facts.TOLD_HELD: now, facts.SAID_HELD: True}
-        line = Told.HELD, {"why": why}
+        line = Told.HELD, {"why": why, **told}
     else:
         run.facts[facts.SAID_HELD] = False
         line = (Told.FREE, {"why": before}) if said else None
