@@ -112,3 +112,30 @@ def test_everything_a_plan_can_be_or_tell_has_words() -> None:
         for facts in ({}, odd, {"number": 3, "failed": 2, "limit": 1, "ended": 5, "why": "canary"}):
             assert words.line(ReplayLine(kind=kind, who="", facts=facts))
     assert words.line(ReplayLine(kind="of-the-future", facts={})) == "of-the-future"
+
+
+@pytest.mark.parametrize(
+    ("kind", "who", "facts", "says"),
+    [
+        (Told.ARMED, "ana", {"number": 2095}, "ana started the replay of 2,095 jobs."),
+        (Told.ARMED, "", {"number": 1}, "The replay of 1 job was started."),
+        (Told.REFUSED, "bo", {"reason": "not\u202e today"}, "bo refused the approval. “not"),
+        (Told.WENT_ON, "bo", {"rest": True}, "bo let it go on. The rest is sent, whatever came of the canary."),
+        (Told.STOPPED, "", {"why": "canary", "failed": 9, "limit": 2}, "Stopped by itself. 9 of the canary failed"),
+        (Told.STOPPED, "", {"why": "no-worker", "queue": "pay %s <b>"}, "The queue pay %s <b> has no worker."),
+        (Told.HELD, "", {"why": "depth", "backlog": 2000, "limit": 100}, "2,000 jobs wait in the target queue; you"),
+        (Told.HELD, "", {"why": "odd"}, "goes on by itself. odd"),
+        (Told.PAUSED, "", {"why": "lost"}, "Paused. Its worker was lost"),
+        (Told.PACE, "ana", {"pace_from": 5, "pace_to": 20}, "ana set the pace: from 5 to 20 a second."),
+        (Told.PACE, "ana", {"pace_from": None, "pace_to": None}, "ana set the pace: as fast as the server takes them."),
+        (Told.DOWN, "", {"error": "10.0.0.1:6379 refuses connections."}, "waits for it. 10.0.0.1:6379 refuses"),
+        (Told.DONE, "", {"completed": 9, "failed": 1, "other": 2}, "9 completed, 1 failed again, 2 gone or unknown."),
+        (Told.BLIND, "", {"number": None}, "Events were lost before they were read"),
+    ],
+)
+def test_the_feed_tells_what_happened_by_whom_and_with_its_figures(
+    kind: Told, who: str, facts: dict[str, object], says: str
+) -> None:
+    said = words.line(ReplayLine(kind=kind, who=who, facts=facts))
+    assert says in said
+    assert "\u202e" not in said
