@@ -15,6 +15,7 @@ from queues.failures.store.ids import id_of
 from queues.models import FailureGroup, Queue, Replay, ReplayJob
 from queues.names import encode_part
 from queues.replay.types import ENDS, Acts, Place
+from queues.replay.watching.ways import under_way
 from queues.sendings import Conflict, Fate
 from queues.types import JobRef, QueueRef
 
@@ -183,7 +184,7 @@ def _parts(replay: Replay, filters: Filters) -> Sequence[QuerySet[ReplayJob]]:
         return []
     if filters.fate in ENDS:
         return [rows.filter(place=Place.SENT, fate=filters.fate, ended_ms__isnull=False)]
-    going = rows.filter(place=Place.SENT, ended_ms=None)
+    going = under_way(replay)
     if filters.fate is Fate.NONE:
         return [going]
     return [going.filter(fate__in=_WAITS if filters.fate is Fate.WAITING else (filters.fate,))]

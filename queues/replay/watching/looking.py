@@ -81,7 +81,7 @@ class Looking:
     def _chosen(self, moved: Sequence[int]) -> Sequence[_Row]:
         rows = under_way(self.run.replay)
         named = rows.filter(pk__in=moved[:MOVED])
-        busy = rows.filter(fate__in=(Fate.RUNNING, Fate.RETRYING)).order_by("pk")[:BUSY]
+        busy = rows.filter(fate__in=(Fate.RUNNING, Fate.RETRYING))[:BUSY]
         chosen = {row.pk: row for found in (named, busy) for row in map(_row, found.values_list(*_NAMES))}
         room = min(MOST, BATCH) - len(chosen)
         ahead = Q(sent_ms__gt=self.turn.sent_ms) | Q(sent_ms=self.turn.sent_ms, pk__gt=self.turn.pk)

@@ -35,7 +35,8 @@ class Landed(NamedTuple):
 
 def under_way(replay: Replay) -> QuerySet[ReplayJob]:
     """The rows of what was sent and has not ended as far as is known."""
-    return ReplayJob.objects.filter(replay=replay.pk, place=Place.SENT, ended_ms=None)
+    # All of them have a moment of sending: told so, SQLite takes the index of just these.
+    return ReplayJob.objects.filter(replay=replay.pk, place=Place.SENT, ended_ms=None, sent_ms__isnull=False)
 
 
 @dataclass
