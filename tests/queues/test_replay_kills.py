@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import cast
 
 import pytest
 import redis
+from django.conf import settings
 
 from queues.audit.types import Status
 from queues.models import Replay
@@ -18,9 +23,12 @@ from queues.replay.limits import change
 from queues.replay.terms import KeyFailed, Originals, Terms
 from queues.replay.types import Phase, Place
 from queues.types import QueueRef, State
+from tests.node import Node
 from tests.policy import rounds
 from tests.queues.replaying import OLGA, QUIET, SHOP, a_queue
-from tests.queues.runs import Fuse, deadly, fail, killed_until, ran, told, work
+from tests.queues.runs import Fuse, deadly, fail, killed_until, ran, told, until, work
+from tests.server import child_environment
+from tests.valkey import Server, eventually
 
 pytestmark = [
     pytest.mark.django_db,
@@ -30,6 +38,7 @@ pytestmark = [
 
 OTHER = QueueRef("main", b"bull", b"other")
 IDS = [f"j{number}" for number in range(60)]
+FREE_AFTER_S = 0.3
 KEYS = 6  # each of so many jobs in turn has the same key
 BAD = {"j7", "j31"}
 
@@ -123,3 +132,97 @@ def test_a_plan_that_is_killed_at_random_points_sends_each_job_once_and_in_its_o
     plan, kills = live(life, valkey, Fuse(), points)
     assert kills
     life.is_right(valkey, plan)
+
+
+# What the tasks do, ready to take over soon.
+RUNS = f"""
+import time
+import django
+django.setup()
+import queues.lease
+from queues.replay.run import ending, running, sending
+queues.lease.FREE_AFTER_S = {FREE_AFTER_S}
+ending.EXPLAINED_S = -1.0
+sending.BATCH = 50
+print("ready", flush=True)
+while running.unended().exists():
+    for replay, epoch in running.resting():
+        running.run(replay, epoch, slice_s=0.5)
+    time.sleep(0.01)
+"""
+FAIL = """
+const q = queue(6, "shop");
+await q.addBulk(Array.from({ length: args.jobs }, (_, n) => ({
+  name: "mail", data: { n, key: `k${n % args.keys}` }, opts: { jobId: `j${n}` } })));
+const w = worker(6, "shop", async () => { throw new Error("no"); }, { concurrency: 100 });
+await until(async () => (await q.getFailedCount()) === args.jobs);
+await w.close();
+"""
+# Four workers. `running` holds the keys of the jobs that run: none may be there twice.
+CONSUME = """
+for (let i = 0; i < 4; i++) worker(6, "shop", async (job) => {
+  if (await redis.hincrby("running", job.data.key, 1) > 1) await redis.incr("at once");
+  await redis.rpush("ran", job.id);
+  await redis.hincrby("running", job.data.key, -1);
+  if (job.data.n % 7 === 0) throw new Error("again");
+}, { concurrency: 5 });
+"""
+
+
+@contextmanager
+def a_process(server: Server) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs whatever plans there are, as soon as it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNS],
+        cwd=settings.BASE_DIR,
+        env=child_environment({"REDIS_URL": server.url}),
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.mark.node
+@pytest.mark.django_db(transaction=True)
+def test_jobs_of_a_key_keep_their_order_with_four_workers_while_the_process_that_sends_is_killed(
+    valkey: redis.Redis, valkey_server: Server, node: Node, rng: random.Random
+) -> None:
+    kills = rounds(sample=2, soak=30)
+    jobs, keys = 150 * (kills + 1), 40
+    node.run(FAIL, url=valkey_server.url, jobs=jobs, keys=keys)
+    change(OLGA, largest=None, fastest=None, approval=None, undo_s=0, typed=10_000)
+    plan = making.of_state(OLGA, SHOP, State.FAILED)
+    terms = replace(QUIET, key="key", key_failed=KeyFailed.GO_ON)
+    until(plan, Phase.DRAFT)
+    steering.save(OLGA, plan, terms)
+    until(plan, Phase.DRAFT)
+    node.run(CONSUME, url=valkey_server.url)
+    steering.start(OLGA, plan, terms)
+    for _kill in range(kills):
+        beats = plan.beats
+        with a_process(valkey_server):
+            eventually(lambda beats=beats: progressed(plan, beats))  # type: ignore[misc]
+            time.sleep(rng.uniform(0, 0.3))
+        plan.refresh_from_db()
+    with a_process(valkey_server):
+        eventually(lambda: Replay.objects.filter(pk=plan.pk, phase=Phase.DONE).exists())
+    plan.refresh_from_db()
+    order = [int(job.removeprefix("j")) for job in ran(valkey)]
+    again = len(range(0, jobs, 7))
+    assert sorted(order) == list(range(jobs))
+    for key in range(keys):
+        assert [number for number in order if number % keys == key] == list(range(key, jobs, keys))
+    assert valkey.get("at once") is None
+    assert (plan.sent, plan.completed, plan.failed) == (jobs, jobs - again, again)
+
+
+def progressed(plan: Replay, beats: int) -> bool:
+    """Whether somebody has taken it up since, and written something."""
+    plan.refresh_from_db()
+    return plan.beats > beats + 2 or plan.phase == Phase.DONE
