@@ -17,6 +17,8 @@ from queues.replay.watching import Watching, begin
 from queues.sendings import Copy, InPlace
 from queues.types import QueueRef, State
 from tests.node import Node
+from tests.queues import streams
+from tests.queues.moving import put
 from tests.queues.replaying import SHOP, FakeHands, a_plan, a_queue, hands
 from tests.valkey import Server
 
@@ -122,3 +124,21 @@ def watch(plan: Replay, **values: Any) -> Replay:
 def fates(plan: Replay) -> dict[str, str]:
     """What became of each job, as far as it is known."""
     return dict(plan.jobs.values_list("job", "fate"))
+
+
+def in_memory(valkey: redis.Redis, jobs: Sequence[str], *, sent_ms: int | None = None, **values: Any) -> Replay:
+    """A plan whose jobs were sent a moment ago, and wait."""
+    plan = a_running_plan(jobs, valkey, **values)
+    for job in jobs:
+        put(valkey, job, "wait")
+    begin(hands(plan), [SHOP])
+    seconds, micros = valkey.time()
+    now = seconds * 1000 + micros // 1000 if sent_ms is None else sent_ms
+    plan.jobs.update(place=Place.SENT, sent_ms=now)
+    Replay.objects.filter(pk=plan.pk).update(sent=len(jobs))
+    plan.refresh_from_db()
+    return plan
+
+
+def told(valkey: redis.Redis, word: str, job: str, *, entry: str = "*", prev: str = "") -> None:
+    streams.write(valkey, "event", word, "jobId", job, *(("prev", prev) if prev else ()), entry=entry)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 import redis
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 
 from queues.actions import Target
 from queues.models import (
@@ -20,14 +16,13 @@ from queues.models import (
     FailureStrand,
     Replay,
     ReplayJob,
-    ReplayLine,
     ReplayQueue,
     ReplaySpan,
 )
-from queues.registry import actions, backend
+from queues.registry import actions
 from queues.replay.naming import job_id
 from queues.replay.terms import KeyFailed, Originals
-from queues.replay.types import Place, Told
+from queues.replay.types import Place
 from queues.replay.watching import (
     Watching,
     begin,
@@ -36,19 +31,13 @@ from queues.replay.watching import (
     oldest_unended_ms,
     unended,
     unexplained,
-    ways,
-    work,
 )
-from queues.replay.watching.learnt import Learnt
-from queues.replay.watching.ways import Landed, Way
-from queues.replay.watching.writing import Overtaken, write
 from queues.sendings import Fate
 from queues.types import QueueRef
 from tests.node import Node
 from tests.queues import sent, streams
-from tests.queues.moving import put
 from tests.queues.replaying import QUIET, SHOP, Killed, a_queue, hands
-from tests.queues.sent import failed, fates, send, watch
+from tests.queues.sent import failed, fates, in_memory, send, told, watch
 from tests.valkey import Server, eventually
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source")]
@@ -131,48 +120,6 @@ def test_a_job_whose_worker_hangs_too_often_has_failed_again(
     assert (Replay.objects.get(pk=plan.pk).running, fates(plan)) == (0, {"a": Fate.FAILED})
 
 
-@pytest.mark.node
-@pytest.mark.parametrize("lost", ["trimmed", "deleted", "replaced"])
-def test_where_events_are_lost_jobs_are_looked_at_and_what_nobody_can_tell_is_unknown(
-    lost: str, node: Node, valkey_server: Server, valkey: redis.Redis
-) -> None:
-    jobs: list[sent.Made] = [("a", "good", {}), ("b", "bad", {}), ("c", "good", {"removeOnComplete": True})]
-    plan = failed(node, valkey_server, valkey, jobs)
-    send(hands(plan))
-    sent.work(node, valkey_server)
-    if lost == "trimmed":
-        valkey.xtrim(streams.STREAM, maxlen=0)
-    else:
-        valkey.delete(streams.STREAM)
-    if lost == "replaced":
-        streams.write(valkey, "event", "paused", entry="1-1")
-    found = watch(plan)
-    assert fates(plan) == {"a": Fate.COMPLETED, "b": Fate.FAILED, "c": Fate.UNKNOWN}
-    assert (found.completed, found.failed, found.other) == (1, 1, 1)
-    assert ReplayQueue.objects.get(replay=plan).lost > 0
-    [line] = ReplayLine.objects.filter(replay=plan, kind=Told.BLIND)
-    assert line.facts["queue"] == "shop"
-    assert (line.facts["number"] is None) == (lost != "trimmed")
-
-
-def test_losses_are_one_line_a_minute_and_matter_only_while_something_is_under_way(valkey: redis.Redis) -> None:
-    plan = in_memory(valkey, ["a"])
-    watching = Watching(hands(plan))
-    for _time in range(3):
-        streams.write(valkey, "event", "paused")
-        streams.write(valkey, "event", "resumed")
-        valkey.xtrim(streams.STREAM, maxlen=1, approximate=False)
-        watching.step()
-    line = ReplayLine.objects.get(replay=plan, kind=Told.BLIND)
-    assert line.facts["number"] == ReplayQueue.objects.get(replay=plan).lost == 3
-    told(valkey, "completed", "a")
-    watching.step()
-    streams.write(valkey, "event", "paused")
-    valkey.xtrim(streams.STREAM, maxlen=0)
-    watching.step()
-    assert ReplayQueue.objects.get(replay=plan).lost == 3
-
-
 def test_jobs_that_somebody_removes_are_gone_also_where_no_event_says_so(valkey: redis.Redis) -> None:
     plan = in_memory(valkey, ["a", "b", "c"])
     valkey.delete("bull:shop:a")
@@ -205,26 +152,6 @@ def test_a_job_that_another_takes_back_before_it_runs_is_gone(valkey: redis.Redi
     assert fates(plan) == {"a": Fate.GONE, "b": Fate.GONE}
 
 
-@pytest.mark.parametrize("memory", [100_000, 2])
-def test_events_of_others_cost_no_look_into_the_database(
-    memory: int, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ways, "MEMORY", memory)
-    monkeypatch.setattr(work, "READ_S", 60.0)
-    plan = in_memory(valkey, ["a", "b", "c", "d"])
-    with valkey.pipeline() as pipe:
-        for number in range(6_000):
-            for word in ("active", "completed"):
-                pipe.xadd(streams.STREAM, {"event": word, "jobId": f"other-{number}", "prev": "active"})
-        pipe.execute()
-    told(valkey, "completed", "d")
-    with CaptureQueriesContext(connection) as queries:
-        found = watch(plan)
-    assert (found.completed, fates(plan)["d"]) == (1, Fate.COMPLETED)
-    assert len(queries) < 60
-    assert found.targets.get().position == cast(Any, backend("main")).positions([SHOP])[SHOP].last_id
-
-
 def test_two_plans_on_one_queue_each_see_their_own(valkey: redis.Redis) -> None:
     first, second = in_memory(valkey, ["a", "b"]), in_memory(valkey, ["c", "d"])
     for job in "abcd":
@@ -239,66 +166,6 @@ def test_a_paused_queue_holds_its_jobs_and_they_are_said_to_wait(valkey: redis.R
     valkey.hset("bull:shop:meta", "paused", "1")
     found = watch(plan)
     assert (unended(found), found.running, found.retrying, found.other) == (2, 0, 0, 0)
-
-
-@pytest.mark.node
-def test_what_a_lost_worker_had_sent_is_understood_when_it_is_written_down_late(
-    node: Node, valkey_server: Server, valkey: redis.Redis
-) -> None:
-    jobs: list[sent.Made] = [("a", "good", {"removeOnComplete": True}), ("b", "good", {"removeOnComplete": True})]
-    plan = failed(node, valkey_server, valkey, jobs)
-    run = hands(plan)
-    send(run, ["a"])
-    rows = sent.dispatch(run, ["b"])
-    sent.work(node, valkey_server)
-    watching = Watching(run)
-    watching.step()
-    assert fates(plan) == {"a": Fate.COMPLETED, "b": Fate.NONE}
-    sent.write_down(run, rows)
-    watching.step()
-    assert fates(plan) == {"a": Fate.COMPLETED, "b": Fate.COMPLETED}
-
-
-@pytest.mark.node
-def test_a_kill_between_any_two_writings_loses_nothing_and_counts_nothing_twice(
-    node: Node, valkey_server: Server, valkey: redis.Redis
-) -> None:
-    jobs: list[sent.Made] = [(f"j{n}", "bad" if n % 3 else "good", {}) for n in range(9)]
-    plan = failed(node, valkey_server, valkey, jobs, terms=replace(QUIET, key="id", key_failed=KeyFailed.GO_ON))
-    rows = send(hands(plan), [f"j{n}" for n in range(8)])
-    plan.jobs.filter(job="j8").update(place=Place.HELD, after=rows[0].pk)
-    sent.work(node, valkey_server)
-    kills = 0
-    for number in range(20):
-        with transaction.atomic():
-            run = hands(plan, killed_at=number)
-            try:
-                for _step in range(2):
-                    Watching(run).step()
-            except Killed:
-                kills += 1
-            found = watch(plan)
-            assert (found.completed, found.failed, found.other) == (3, 5, 0)
-            assert sorted(fates(plan).values()) == ["", *["completed"] * 3, *["failed"] * 5]
-            assert plan.jobs.get(job="j8").place == Place.READY
-            assert sum(span.completed + span.failed for span in plan.spans.all()) == 8
-            transaction.set_rollback(True)
-    assert 0 < kills < 20
-
-
-def test_ends_that_somebody_else_has_written_are_not_counted_again(valkey: redis.Redis) -> None:
-    plan = in_memory(valkey, ["a", "b"])
-    run = hands(plan)
-    learnt = Learnt()
-    for row in plan.jobs.all():
-        learnt.end(Landed(Way(row.pk, row.sent_ms or 0), row.queue_id, row.job.encode()), Fate.COMPLETED, 7)
-    plan.jobs.filter(job="a").update(fate=Fate.FAILED, ended_ms=5)
-    with pytest.raises(Overtaken):
-        write(run, learnt, ())
-    assert (Replay.objects.get(pk=plan.pk).completed, plan.jobs.get(job="b").ended_ms) == (0, None)
-    told(valkey, "completed", "b")
-    Watching(run).step()
-    assert (run.replay.completed, plan.jobs.get(job="a").ended_ms) == (1, 5)
 
 
 @pytest.mark.parametrize(("behind", "ways_on"), [(KeyFailed.HOLD, "h"), (KeyFailed.GO_ON, "r")])
@@ -334,27 +201,6 @@ def test_jobs_that_failed_again_are_told_into_which_group_once_the_index_knows(v
     a_failure(kept, "c", at - 100)  # the one for which it is replayed
     watch(plan)
     assert dict(plan.jobs.values_list("job", "again")) == {"a": kept.pk, "b": kept.pk, "c": None}
-
-
-def test_a_process_remembers_what_is_under_way_only_while_nobody_else_had_the_plan(valkey: redis.Redis) -> None:
-    plan = in_memory(valkey, ["a", "b", "c"])
-    plan.jobs.filter(job="c").update(place=Place.READY)
-    first = Watching(hands(plan))
-    first.step()
-    first.rest()
-    Replay.objects.filter(pk=plan.pk).update(epoch=1)
-    with CaptureQueriesContext(connection) as queries:
-        watching = Watching(hands(plan))
-        watching.step()
-    assert len(queries) <= 6
-    watching.rest()
-    Replay.objects.filter(pk=plan.pk).update(epoch=3)
-    plan.jobs.filter(job="a").update(place=Place.BACK)
-    plan.jobs.filter(job="c").update(place=Place.SENT, sent_ms=1)
-    told(valkey, "completed", "b")
-    told(valkey, "completed", "c")
-    assert watch(plan).completed == 2
-    assert fates(plan) == {"a": Fate.NONE, "b": Fate.COMPLETED, "c": Fate.COMPLETED}
 
 
 @pytest.mark.node
@@ -401,24 +247,6 @@ def test_the_beginning_is_noted_once(valkey: redis.Redis) -> None:
     a_queue(OTHER)
     begin(hands(plan), [SHOP, OTHER])
     assert ReplayQueue.objects.filter(replay=plan).count() == 2
-
-
-def in_memory(valkey: redis.Redis, jobs: Sequence[str], *, sent_ms: int | None = None, **values: Any) -> Replay:
-    """A plan whose jobs were sent a moment ago, and wait."""
-    plan = sent.a_running_plan(jobs, valkey, **values)
-    for job in jobs:
-        put(valkey, job, "wait")
-    begin(hands(plan), [SHOP])
-    seconds, micros = valkey.time()
-    now = seconds * 1000 + micros // 1000 if sent_ms is None else sent_ms
-    plan.jobs.update(place=Place.SENT, sent_ms=now)
-    Replay.objects.filter(pk=plan.pk).update(sent=len(jobs))
-    plan.refresh_from_db()
-    return plan
-
-
-def told(valkey: redis.Redis, word: str, job: str, *, entry: str = "*", prev: str = "") -> None:
-    streams.write(valkey, "event", word, "jobId", job, *(("prev", prev) if prev else ()), entry=entry)
 
 
 def a_group(slug: str) -> FailureGroup:
