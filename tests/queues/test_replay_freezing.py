@@ -232,6 +232,18 @@ def freeze_again(plan: Replay) -> Replay:
     return freeze(plan)
 
 
+def test_a_letter_of_an_earlier_failure_stays_where_its_job_failed_again_since(valkey: redis.Redis) -> None:
+    at = now_ms() - 1_000_000
+    fail(valkey, SHOP, 41, 42, at=at)
+    letter(valkey, "early", of=41, at=at - 300_000)
+    timeless = b'{"payload": {}, "error": "boom", "queue": "shop", "jobId": "42"}'
+    letter(valkey, "timeless", at=at + 300_000, data=timeless)
+    plan = freeze(of_letters())
+    assert told(plan) == {"early": Conflict.DOUBLE, "42": ""}
+    assert "failed again" in plan.jobs.get(job="early").note
+    assert plan.jobs.get(job="42").letter == "timeless", "one without a time is about the failure before it"
+
+
 def test_a_letter_that_does_not_tell_what_to_send_or_where_to_is_left_out(valkey: redis.Redis) -> None:
     letter(valkey, "nowhere", of=1, queue="gone")
     letter(valkey, "nothing", data=b'{"error": "boom", "stack": "Error: boom", "queue": "shop", "jobId": "9"}')
