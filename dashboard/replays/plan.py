@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.http import HttpRequest, QueryDict
+from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from dashboard.access import RIGHTS, Right, allowed
@@ -33,6 +35,7 @@ from queues.types import Capability, QueueRef, State
 
 SMALL = 20  # jobs: what a plan of so few seldom needs is folded
 LATER_MOST = 10_000  # failures that are counted
+SILENT = timedelta(seconds=20)  # without a sign of life of the worker, before the page says so
 EDITABLE = frozenset({Phase.FREEZING, Phase.DRAFT})
 
 
@@ -88,7 +91,6 @@ def context(
         "queues": sorted(ref.label for ref in readings.names(source))[:200],
         "later": seen.later,
         "later_most": LATER_MOST,
-        "progress": progress(replay) if phase is Phase.FREEZING else None,
         "act_key": fresh_key(),
         "origin": origin(replay),
         "first_more": seen.to_send - len(seen.sample),
@@ -96,6 +98,28 @@ def context(
         "error": error,
         "outage": next((each for each in readings.status() if each.name == source and each.down_since), None),
     }
+
+
+def so_far(replay: Replay) -> Mapping[str, object]:
+    """How far its set is put together, and whether somebody is at work on it. No query."""
+    return {
+        "replay": replay,
+        "phase": Phase(replay.phase),
+        "phase_word": words.phase(replay.phase),
+        "progress": progress(replay),
+        "silent_since": _silent_since(replay),
+    }
+
+
+def _silent_since(replay: Replay) -> datetime | None:
+    """Since when no worker has shown to be at work on it, where one should be; None while one has just done so."""
+    if replay.phase == Phase.FREEZING:
+        due = replay.beat_at or replay.made_at
+    elif replay.phase == Phase.ARMED and replay.starts_at:
+        due = max(replay.starts_at, replay.beat_at or replay.starts_at)
+    else:
+        return None
+    return due if timezone.now() - due > SILENT else None
 
 
 def live(replay: Replay, terms: Terms, seen: Preview) -> Mapping[str, object]:
@@ -112,9 +136,7 @@ def live(replay: Replay, terms: Terms, seen: Preview) -> Mapping[str, object]:
         seen.permanent.permanent,
     )
     return {
-        "replay": replay,
-        "phase": Phase(replay.phase),
-        "phase_word": words.phase(replay.phase),
+        **so_far(replay),
         "mark": words.mark(replay.phase),
         "terms": terms,
         "seen": seen,

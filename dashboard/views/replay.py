@@ -57,6 +57,8 @@ def _polled(request: HttpRequest, found: Replay) -> HttpResponse:
     """
     was = request.GET.get("was", "")
     frozen = was == Phase.FREEZING and found.phase == Phase.DRAFT
-    if found.phase == Phase.FREEZING or frozen:
-        return page(request, "replays/plan.html#polled", {**plan.context(request, found), "moved": frozen})
+    if frozen:
+        return page(request, "replays/plan.html#polled", {**plan.context(request, found), "moved": True})
+    if found.phase == was == Phase.FREEZING:
+        return page(request, "replays/plan.html#polled", plan.so_far(found))
     return HttpResponse(status=204, headers={} if found.phase == was else {"HX-Refresh": "true"})

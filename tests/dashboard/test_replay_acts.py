@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -20,7 +21,7 @@ from queues.replay import making
 from queues.replay.terms import Patch, PatchKind, Terms
 from queues.replay.types import From, Phase
 from queues.types import JobRef, State
-from tests.dashboard.pages import Page
+from tests.dashboard.pages import Node, Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.dashboard.planning import PAYMENTS, drafted, failed, frozen, sent_form, standing
 from tests.failing import make_group
@@ -294,6 +295,12 @@ def test_a_plan_is_made_of_what_a_form_names_once_for_each_form(
     assert AuditEntry.objects.get().action == "plan-replay"
 
 
+def _plan_button(page: Page) -> Sequence[Node]:
+    """The fields of the button that plans a replay."""
+    (found,) = page.all("action", "/replays/plan/", tag="form")
+    return [node for node in found.children if node.tag == "input" and node.attrs["name"] != "csrfmiddlewaretoken"]
+
+
 def test_a_plan_is_made_of_a_group_and_of_dead_letters(
     operator: Client, payments: redis.Redis, valkey: redis.Redis
 ) -> None:
@@ -301,6 +308,10 @@ def test_a_plan_is_made_of_a_group_and_of_dead_letters(
     plan = made(operator, kind="group", group="7c1e", queue="", name="send")
     assert (plan.group, plan.made_from["kind"]) == (merging.current("7c1e"), From.GROUP)
     assert plan.made_from["which"] == {"name": "send"}
+    shown = Page(operator.get("/failures/7c1e/jobs/?present=set&name=charge"))
+    filters = {node.attrs["name"]: node.attrs["value"] for node in _plan_button(shown) if node.attrs.get("name")}
+    plan = made(operator, **filters | {"key": "f"})
+    assert plan.made_from["which"] == {"name": "charge", "where": "set"}
     failed(valkey, 0, "payments-dlq", waiting=3)
     plan = made(operator, kind="letters", queue="payments-dlq", key="l")
     assert plan.made_from["kind"] == From.LETTERS

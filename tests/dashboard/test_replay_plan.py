@@ -228,6 +228,15 @@ def test_a_plan_that_is_put_together_shows_how_far_it_is_and_its_terms(operator:
     assert state.attrs["hx-get"] == f"/replays/{plan.pk}/?was=freezing"
 
 
+def test_a_page_says_when_no_worker_has_been_heard_of(operator: Client, payments: redis.Redis) -> None:
+    said = "No worker has been heard of since"
+    plan, long_ago = drafted(), timezone.now() - timedelta(minutes=5)
+    assert said in page_of(operator, standing(plan, Phase.FREEZING, made_at=long_ago, beat_at=None)).text
+    assert said in page_of(operator, standing(plan, Phase.ARMED, starts_at=long_ago, beat_at=long_ago)).text
+    assert said not in page_of(operator, standing(plan, Phase.FREEZING, beat_at=timezone.now())).text
+    assert said not in page_of(operator, standing(plan, Phase.DRAFT, beat_at=long_ago)).text
+
+
 def polled(client: Client, plan: Replay, was: str) -> HttpResponse:
     headers = {"HX-Request": "true", "HX-Target": "plan-state"}
     return cast(HttpResponse, client.get(f"/replays/{plan.pk}/?was={was}", headers=headers))
