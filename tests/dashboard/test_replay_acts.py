@@ -310,7 +310,7 @@ def test_a_plan_is_made_of_a_group_and_of_dead_letters(
     assert plan.made_from["which"] == {"name": "send"}
     shown = Page(operator.get("/failures/7c1e/jobs/?present=set&name=charge"))
     filters = {node.attrs["name"]: node.attrs["value"] for node in _plan_button(shown) if node.attrs.get("name")}
-    plan = made(operator, **filters | {"key": "f"})
+    plan = made(operator, **{"queue": "", **filters, "key": "f"})
     assert plan.made_from["which"] == {"name": "charge", "where": "set"}
     failed(valkey, 0, "payments-dlq", waiting=3)
     plan = made(operator, kind="letters", queue="payments-dlq", key="l")
