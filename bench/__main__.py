@@ -13,8 +13,26 @@ import tempfile
 import time
 from pathlib import Path
 
-NAMES = ("counts", "overview", "lists", "jobs", "commands", "discovery", "processes", "live", "operate", "failures")
-OWN_SERVERS = {"processes", "live", "operate", "failures"}  # what does not use the server that all others share
+NAMES = (
+    "counts",
+    "overview",
+    "lists",
+    "jobs",
+    "commands",
+    "discovery",
+    "processes",
+    "live",
+    "operate",
+    "failures",
+    "replay",
+)
+OWN_SERVERS = {
+    "processes",
+    "live",
+    "operate",
+    "failures",
+    "replay",
+}  # what does not use the server that all others share
 
 
 def main() -> int:
@@ -51,8 +69,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="say what there is")
     parser.add_argument("--scale", type=float, default=1.0, help="make the seeds this many times as large (0.01)")
     parser.add_argument("--rounds", type=int, default=25, help="how often each thing is done (25)")
-    parser.add_argument("--seconds", type=float, help="how long the main part of `live` takes (60)")
-    parser.add_argument("--large", action="store_true", help="have `failures` index 1,000,000 jobs, too")
+    parser.add_argument(
+        "--seconds", type=float, help="how long the main part of `live`, or a pace of `replay`, takes (60)"
+    )
+    parser.add_argument("--large", action="store_true", help="have `failures` and `replay` do 1,000,000, too")
     return parser.parse_args()
 
 

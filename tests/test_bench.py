@@ -18,6 +18,7 @@ from bench.live.frames import Closed, Socket
 from bench.live.load import Plan
 from bench.measure import elements
 from bench.operate import board
+from bench.replay.pace import most_in_a_second
 from bench.report import Row, Table, markdown
 from tests.policy import unavailable
 from tests.valkey import Server, eventually
@@ -70,6 +71,21 @@ def test_the_bench_of_failures_prints_scores_of_both_parts_and_what_indexing_cos
     assert printed.count("### Failures: ") == 7
     assert re.search(r"failures that were counted +\| +([0-9,]+) \| +\1: yes \|", printed), printed
     assert "### Failures: indexing 200 failed jobs" in printed
+
+
+def test_the_bench_of_replays_sends_every_job_and_counts_what_a_pace_lets_through() -> None:
+    if lacks := board.missing():
+        unavailable(lacks)
+    printed = bench("--scale", "0.001", "--rounds", "1", "--seconds", "1", "replay")
+    assert printed.count("### Replay: ") == 7
+    assert re.search(r"jobs that the ledger calls sent +\| +200 \| +\| +\| +200: yes \|", printed), printed
+    assert re.search(r"jobs that have completed, by the ledger +\| +100 \| +100: yes \|", printed), printed
+    assert "### Replay: pages of a plan of 200 jobs" in printed
+
+
+def test_the_most_in_any_one_second_is_found_wherever_that_second_begins() -> None:
+    assert most_in_a_second([0, 998, 999, 1_000, 1_998, 2_500]) == 3  # 999 to 1,998; one at 998 would be a second away
+    assert most_in_a_second([]) == 0
 
 
 def test_the_generator_writes_each_event_that_it_counts(valkey: redis.Redis, valkey_server: Server) -> None:

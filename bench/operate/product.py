@@ -108,13 +108,14 @@ def running(stage: Stage) -> Iterator[tuple[Product, Server, redis.Redis]]:
         client = closing.enter_context(monitored.client())
         world = World(SourceConfig(name=SOURCE, url=monitored.url), client, [QueueRef(SOURCE, b"bull", QUEUE.encode())])
         world.watch()
-        closing.enter_context(_worker(world, app, stage.folder / "worker.log"))
+        closing.enter_context(worker(world, app, stage.folder / "worker.log"))
         web = closing.enter_context(stage.web(world, app=app.url))
         yield Product(web.port, stage.cookie), monitored, client
 
 
 @contextlib.contextmanager
-def _worker(world: World, app: Server, log: Path) -> Iterator[None]:
+def worker(world: World, app: Server, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A Celery worker of the product, as in production."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "celery", "-q", "-A", "dashboard", "worker"],
@@ -130,7 +131,7 @@ def _worker(world: World, app: Server, log: Path) -> Iterator[None]:
             stderr=output,
         )
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         try:

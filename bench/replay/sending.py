@@ -1,0 +1,184 @@
+"""As fast as the server takes them: beside Bull Board's retry of all, beside the bare work, and beside a worker."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db.models import Max, Min, Sum
+
+from bench.live.load import Helper
+from bench.measure import Peak, resident
+from bench.operate.board import Board, board
+from bench.operate.pinging import Pings
+from bench.replay.floors import Ledger, moving
+from bench.replay.product import FREE, QUEUE, Product, forget, reached, seed
+from bench.stage import Stage
+from queues.models import Replay, ReplayJob, ReplayQueue
+from queues.replay.types import Phase, Place
+
+JOBS, MANY = 20_000, 100_000
+ROUNDS = 3  # at most, of the smaller number
+WORKED = 2_000.0  # jobs a second that a worker completes
+IDLE_S, SETTLE_S = 3.0, 0.5
+
+
+@dataclass
+class Done:
+    """What was measured of one way: a value for each round. Seconds; memory is bytes."""
+
+    whole: list[float] = field(default_factory=list)  # from when it was asked for
+    sent: list[float] = field(default_factory=list)  # from the first job, until the last was sent
+    recorded: list[float] = field(default_factory=list)  # the same, until the last was written down
+    used: list[float] = field(default_factory=list)  # of a processor, by the worker
+    longest: list[float] = field(default_factory=list)  # PING, ms
+    nearly: list[float] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)  # jobs, afterwards
+    ledger: list[int] = field(default_factory=list)  # rows that say that their job was sent
+    before: list[int] = field(default_factory=list)  # memory of the worker
+    peak: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Figures:
+    """All that was measured with so many jobs."""
+
+    jobs: int
+    idle: Pings = field(default_factory=lambda: Pings(0, 0, 0))
+    ours: Done = field(default_factory=Done)
+    board: Done = field(default_factory=Done)
+    bare: Done = field(default_factory=Done)
+    written: list[float] = field(default_factory=list)  # seconds of the bare ledger
+
+
+@dataclass(frozen=True)
+class Worked:
+    """One plan whose jobs are completed meanwhile. Seconds from the first job."""
+
+    jobs: int
+    recorded: float  # until all were written down as sent
+    completed: float  # until the last was
+    ended: float  # until the ledger said so
+    known: int  # jobs that have completed, by the ledger
+    lost: int  # events
+    used: float  # of a processor, by the worker of the product
+    pings: Pings
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One round of all ways."""
+
+    made: Product
+    theirs: Board
+    figures: Figures
+
+    def run(self, number: int) -> None:
+        ways: list[Callable[[], None]] = [self._ours, self._board, self._bare]
+        for way in ways[number % len(ways) :] + ways[: number % len(ways)]:
+            seed(self.made.client, self.figures.jobs)
+            time.sleep(SETTLE_S)
+            way()
+
+    def _ours(self) -> None:
+        made, done = self.made, self.figures.ours
+        plan = made.drafts()
+        done.before.append(resident(made.worker.pid))
+        peak, used = Peak(made.worker.pid), made.worked()
+        made.pings.since_last()
+        began = made.starts(plan, FREE)
+        plan = reached(plan, Phase.ENDING, Phase.DONE)
+        self._pinged(done)
+        done.used.append(made.worked() - used)
+        done.peak.append(peak.bytes())
+        first, last = moments(plan)
+        assert plan.sent_at is not None
+        done.whole.append(plan.sent_at.timestamp() - began)
+        done.sent.append(last - first)
+        done.recorded.append(plan.sent_at.timestamp() - first)
+        done.ledger.append(ReplayJob.objects.filter(replay=plan, place=Place.SENT).count())
+        forget()
+
+    def _board(self) -> None:
+        done = self.figures.board
+        self.made.pings.since_last()
+        began = time.perf_counter()
+        self.theirs.put(f"/api/queues/{QUEUE}/retry/failed")
+        done.whole.append(time.perf_counter() - began)
+        self._pinged(done)
+
+    def _bare(self) -> None:
+        done = self.figures.bare
+        self.made.pings.since_last()
+        done.whole.append(moving(self.made.client, QUEUE))
+        self._pinged(done)
+        ledger = Ledger(self.made.held.folder, self.figures.jobs)
+        ledger.inserted()
+        self.figures.written.append(ledger.updated())
+        ledger.close()
+
+    def _pinged(self, done: Done) -> None:
+        pings, client = self.made.pings.since_last(), self.made.client
+        done.longest.append(pings.longest)
+        done.nearly.append(pings.nearly)
+        done.waiting.append(int(client.llen(f"bull:{QUEUE}:wait")) + int(client.zcard(f"bull:{QUEUE}:prioritized")))
+
+
+def measure(stage: Stage, made: Product) -> tuple[list[Figures], Worked]:
+    """20,000 several times, in turns that rotate; more of them once; and once with somebody who completes them."""
+    with board(made.held.monitored.port, QUEUE, stage.folder / "board.log") as theirs:
+        _Round(made, theirs, Figures(100)).run(0)  # what is loaded once is loaded by this
+        sizes = ((stage.sized(JOBS, 100), min(stage.rounds, ROUNDS)), (stage.sized(MANY, 200), 1))
+        idle_s = min(IDLE_S, stage.seconds or IDLE_S)
+        figures = [_figures(made, theirs, jobs, rounds, idle_s) for jobs, rounds in sizes]
+        return figures, _worked(made, stage.sized(JOBS, 100))
+
+
+def moments(plan: Replay) -> tuple[float, float]:
+    """When the first and the last job of a plan were sent: seconds since 1970, by the server's clock."""
+    told = ReplayJob.objects.filter(replay=plan).aggregate(first=Min("sent_ms"), last=Max("sent_ms"))
+    return told["first"] / 1000, told["last"] / 1000
+
+
+def _figures(made: Product, theirs: Board, jobs: int, rounds: int, idle_s: float) -> Figures:
+    made.pings.since_last()
+    time.sleep(idle_s)
+    figures = Figures(jobs, made.pings.since_last())
+    for number in range(rounds):
+        _Round(made, theirs, figures).run(number)
+    return figures
+
+
+def _worked(made: Product, jobs: int) -> Worked:
+    seed(made.client, jobs)
+    plan, used = made.drafts(), made.worked()
+    made.pings.since_last()
+    with _completing(made) as helper:
+        made.starts(plan, FREE)
+        plan = reached(plan, Phase.DONE)
+        told = helper.end()
+    pings = made.pings.since_last()
+    first, _last = moments(plan)
+    lost = ReplayQueue.objects.filter(replay=plan).aggregate(sum=Sum("lost"))["sum"] or 0
+    assert plan.sent_at is not None
+    assert plan.ended_at is not None
+    recorded, ended = plan.sent_at.timestamp() - first, plan.ended_at.timestamp() - first
+    completed = told["last_ms"] / 1000 - first
+    return Worked(jobs, recorded, completed, ended, plan.completed, lost, made.worked() - used, pings)
+
+
+@contextlib.contextmanager
+def _completing(made: Product) -> Iterator[Helper]:
+    plan = {"port": made.held.monitored.port, "queue": QUEUE, "rate": WORKED}
+    command = [sys.executable, str(Path(__file__).parent / "completing.py"), json.dumps(plan)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            yield Helper(process)
+        finally:
+            process.kill()
