@@ -21,9 +21,15 @@ def meant(wish: Wish, frozen_ms: int, strands: Sequence[int]) -> QuerySet[Failur
 
 
 def later(wish: Wish, frozen_ms: int) -> QuerySet[Failure]:
-    """Failures like these that came afterwards and are there now."""
+    """Failures of the same groups, as these are now, that came afterwards and are there now."""
     newer = Q(pk__gt=wish.upto) | Q(score_ms__gt=frozen_ms)
-    lately = Failure.objects.filter(strand__in=list(wish.strands), at_ms__gte=frozen_ms - LATE_MS, present=True)
+    among = FailureStrand.objects.filter(Q(group__strands__in=list(wish.strands)) | Q(group__in=list(wish.groups)))
+    if wish.which.queue:
+        among = among.filter(queue__slug=wish.which.queue)
+    if wish.which.name is not None:
+        among = among.filter(name=wish.which.name)
+    keys = list(among.filter(last_ms__gte=frozen_ms - LATE_MS).values_list("pk", flat=True).distinct())
+    lately = Failure.objects.filter(strand__in=keys, at_ms__gte=frozen_ms - LATE_MS, present=True)
     return _like(wish.which, lately.filter(newer))
 
 
