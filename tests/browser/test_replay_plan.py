@@ -176,7 +176,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, plan: 
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     ReplayLimits.objects.create(pk=1, typed=1, approval=2)
     found = []
-    for phase in (Phase.DRAFT, Phase.FREEZING, Phase.WAITING, Phase.ARMED, Phase.FAILED):
+    others = (Phase.FREEZING, Phase.WAITING, Phase.ARMED, Phase.FAILED) if theme == "light" else (Phase.ARMED,)
+    for phase in (Phase.DRAFT, *others):
         starts_at = timezone.now() + timedelta(hours=1)
         standing(plan, phase, started_by="bo", starts_at=starts_at, note="It may not be read.")
         for width in (360, 1440):
