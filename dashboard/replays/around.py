@@ -14,9 +14,11 @@ from dashboard.replays.seen import Seen
 from dashboard.templatetags.mirante import age, icon, moment
 from queues.models import ReplayLine, ReplayQueue
 from queues.quantities import UNKNOWN, number
+from queues.replay.report import FailedAgain
 from queues.replay.types import HALTED, Phase, Stop, Told
 from queues.types import QueueRef
 
+GROUPS = 50  # of failures that are told
 UNREAD_MS = 60_000  # what was read of a target longer ago says nothing about now
 
 Shown = SafeString | str
@@ -39,7 +41,7 @@ def markers(seen: Seen) -> Mapping[str, str]:
     return {
         "kind": "report" if seen.ended else "run",
         "acts": f"{acts} {'rest' if replay.to_send else 'none'}",
-        "rows": " ".join(sorted(each.slug or "?" for each in seen.again)),
+        "rows": " ".join(sorted(each.slug for each in known(seen))),
     }
 
 
@@ -166,25 +168,48 @@ def feed(lines: Sequence[ReplayLine]) -> SafeString:
 
 def again(seen: Seen) -> Mapping[str, Shown]:
     """Of each group that jobs failed into again: how many, and how that compares with before."""
-    made: dict[str, Shown] = {}
-    for each in seen.again:
-        name = f"again.{each.slug or 'unread'}"
+    made: dict[str, Shown] = {"unread": _unread(seen)}
+    for each in known(seen):
+        name = f"again.{each.slug}"
         made[name] = number(each.number)
-        made[f"{name}.w"] = compared(each.number, each.same, read=bool(each.slug))
+        made[f"{name}.w"] = compared(each.number, each.same)
         made[f"{name}.last"] = age(each.last_ms)
     return made
 
 
-def compared(count: int, same: int, *, read: bool) -> str:
+def known(seen: Seen) -> Sequence[FailedAgain]:
+    """The groups with most of them, without what the index has not read yet."""
+    return [each for each in seen.again if each.slug][:GROUPS]
+
+
+def compared(count: int, same: int) -> str:
     """Whether jobs failed with the error that they had before."""
-    if not read:
-        return _("what they failed with is being read")
     if same == count:
         return _("same error as before")
     if not same:
         return _("new for these jobs")
     told = {"same": number(same), "new": number(count - same)}
     return _("same error for %(same)s, new for %(new)s") % told
+
+
+def _unread(seen: Seen) -> str:
+    """What the table of groups does not tell."""
+    count = sum(each.number for each in seen.again if not each.slug)
+    more = len([each for each in seen.again if each.slug]) - GROUPS
+    said = []
+    if more > 0:
+        said.append(ngettext("%(n)s more group is not shown.", "%(n)s more groups are not shown.", more))
+        said[-1] %= {"n": number(more)}
+    if count:
+        text = ngettext(
+            "Of %(n)s the index has not read yet what it failed with.",
+            "Of %(n)s the index has not read yet what they failed with.",
+            count,
+        )
+        said.append(text % {"n": number(count)})
+    if not seen.replay.failed:
+        said.append(_("None.") if seen.ended else _("None so far."))
+    return " ".join(said)
 
 
 def targets(seen: Seen) -> Mapping[str, Shown]:

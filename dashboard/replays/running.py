@@ -30,7 +30,7 @@ Parts = Mapping[str, SafeString]
 
 @dataclass(frozen=True, slots=True)
 class AgainRow:
-    """A group that jobs failed into again. `slug` is "" where the index has not read what they failed with."""
+    """A group that jobs failed into again."""
 
     slug: str
     title: str
@@ -113,8 +113,8 @@ def _label(source: str, slug: str) -> str:
 
 def again(seen: Seen, live: Parts) -> Sequence[AgainRow]:
     made = []
-    for each in seen.again:
-        name = f"again.{each.slug or 'unread'}"
+    for each in around.known(seen):
+        name = f"again.{each.slug}"
         made.append(AgainRow(each.slug, each.title, live[name], live[f"{name}.w"], live[f"{name}.last"]))
     return made
 

@@ -250,7 +250,7 @@ def test_what_failed_again_is_told_by_signature_and_compared_with_before(operato
     told = {node.attrs["data-again"]: " ".join(node.text.split()) for node in page.all("data-again")}
     assert "ETIMEDOUT 2 same error as before" in told[before.slug]
     assert "Payment already captured 1 new for these jobs" in told[other.slug]
-    assert "Not read by the index yet 1" in told[""]
+    assert part(page, "unread") == "Of 1 the index has not read yet what it failed with."
     assert f"/failures/{other.slug}/" in page.source
 
 
@@ -427,3 +427,13 @@ def test_its_page_takes_few_queries_however_many_jobs_it_has(
         row(plan, b"%d" % number, Fate.FAILED, group=group, again=group)
     with django_assert_max_num_queries(32):
         read(operator, plan)
+
+
+def test_of_very_many_signatures_the_commonest_are_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.replays.around.GROUPS", 2)
+    plan = started(failed=3)
+    for number in range(3):
+        row(plan, b"%d" % number, Fate.FAILED, again=make_group(title=f"E{number}"))
+    page = read(operator, plan)
+    assert len(page.all("data-again")) == 2
+    assert part(page, "unread") == "1 more group is not shown."
