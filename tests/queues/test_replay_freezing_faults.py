@@ -75,7 +75,7 @@ def test_a_plan_that_is_killed_between_any_two_writings_is_the_same_in_the_end(
     plan = wish()
     Replay.objects.filter(pk=plan.pk).update(terms=KEYED.kept())
     for writing in range(1_000):
-        run = hands(plan, killed_at=writing % 3)
+        run = hands(plan, killed_at=writing % 7)
         try:
             work = Freezing(run)
             while run.replay.phase == Phase.FREEZING:

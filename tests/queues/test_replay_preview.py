@@ -90,6 +90,24 @@ def test_the_first_to_go_are_those_of_the_order(order: Ordering, expected: list[
     assert [int(each.row.job) for each in shown.sample] == expected
 
 
+@pytest.mark.parametrize("order", Ordering)
+def test_the_first_of_very_many_are_found_without_looking_at_all(
+    order: Ordering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "MANY", 10)
+    monkeypatch.setattr(counting, "FIRSTS", 7)
+    plan = a_draft()
+    plan.jobs.filter(job__in=["0", "19"]).update(conflict="gone")
+    plan.jobs.filter(job__in=["1", "2", "17", "18"]).update(conflict="twin")
+    shown = {choice: preview(counted(plan), replace(QUIET, order=order, choices={Conflict.TWIN: choice}))
+             for choice in Choice}  # fmt: skip
+    newest = order is Ordering.NEWEST
+    for choice, expected in ((Choice.SEND, 1), (Choice.SKIP, 3)):
+        first = [19 - expected - each if newest else expected + each for each in range(5)]
+        assert [int(each.row.job) for each in shown[choice].sample] == first
+    assert order is Ordering.SAT or len(plan.frozen["first"][order]) == 7
+
+
 def test_a_job_that_nobody_can_name_has_no_link() -> None:
     plan = a_draft(1)
     plan.jobs.update(job="~." + "a" * 64, conflict="refused", note="long")

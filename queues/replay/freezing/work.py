@@ -75,7 +75,10 @@ class Freezing:
 
     def _end(self, **values: object) -> None:
         plan = self.run.replay
-        frozen = counting.counted(plan.pk, plan.frozen)
+        frozen: dict[str, object] = {}
+        for part in counting.counting(plan.pk, plan.frozen):
+            with self.run.saving():  # a sign of life: counting a million rows takes a while
+                frozen = part
         counts = estimated(counting.sums(frozen), self.run.terms)
         total = sum(each.jobs for each in counting.sums(frozen))
         values |= {"phase": Phase.DRAFT.value, "step": "", "cursor": "", "frozen": frozen, "total": total}

@@ -14,7 +14,7 @@ MOST = 10_000  # that are counted
 def later(replay: Replay) -> int | None:
     """How many such failures there are now, as the index knows them; at most 10,001.
 
-    None for a plan of jobs that were picked, or of those that have completed: nothing comes after these. One or two queries.
+    None for a plan of jobs that were picked, or of those that have completed: nothing comes after these. Two queries.
     """
     if replay.frozen_ms is None:
         return None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from django.db.models import BigIntegerField, Case, CharField, Q, Value, When
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce
+from django.db.models import Case, CharField, Value, When
 
 from queues.models import ReplayJob
-from queues.replay.freezing.outcome import could_be
-from queues.replay.terms import Ordering, Terms
+from queues.replay.freezing.ranking import rank, sendable
+from queues.replay.terms import Terms
 from queues.replay.types import Place
-from queues.sendings import Conflict
 
 ROWS = 20_000  # of one step: some 50 to 200 ms
 _MOVED = (Place.READY, Place.HELD, Place.LEFT_OUT)
@@ -26,22 +23,6 @@ def place(replay: int, after: int, terms: Terms) -> int | None:
     part = ReplayJob.objects.filter(replay=replay, pk__gt=after, pk__lte=last, place__in=_MOVED)
     part.update(place=_place(terms), rank=rank(terms.order), after=None, canary=False)
     return last
-
-
-def rank(order: Ordering) -> Combinable:
-    """By what jobs are sent in turn; those that are equal go by their keys. A time that is not known is the other."""
-    created, failed = Coalesce("created_ms", "failed_ms", Value(0)), Coalesce("failed_ms", "created_ms", Value(0))
-    if order is Ordering.ORIGINAL:
-        return created
-    if order is Ordering.FAILURE:
-        return failed
-    return failed * -1 if order is Ordering.NEWEST else Value(0, BigIntegerField())
-
-
-def sendable(terms: Terms) -> Q:
-    """Rows that are sent by these terms."""
-    found = Q(conflict__in=[each.value for each in Conflict if could_be(each, terms)])
-    return found & Q(permanent=False) if terms.without_permanent else found
 
 
 def _place(terms: Terms) -> Case:

@@ -9,15 +9,14 @@ from django.utils import timezone
 from queues.models import Replay, ReplayJob
 from queues.replay.freezing import counting
 from queues.replay.freezing.counting import Frozen, Sum
-from queues.replay.freezing.outcome import could_be, is_sent
+from queues.replay.freezing.ranking import could_be, is_sent, rank, sendable
 from queues.replay.making import later
 from queues.replay.naming import is_exact, job_id
-from queues.replay.ordering.placing import rank, sendable
 from queues.replay.pacing import duration_s
 from queues.replay.preview.groups import shares
 from queues.replay.preview.targets import targets
 from queues.replay.preview.types import Class, Found, Further, Preview, Sight
-from queues.replay.terms import Terms
+from queues.replay.terms import Ordering, Terms
 from queues.replay.types import CHOICES, Choice
 from queues.sendings import Conflict
 from queues.types import JobRef, QueueRef
@@ -63,9 +62,14 @@ def preview(replay: Replay, terms: Terms) -> Preview:
 
 
 def _sample(replay: Replay, terms: Terms) -> Sequence[Sight]:
-    """The first to go. One walk over the rows, as they have no ranks yet."""
-    rows = ReplayJob.objects.filter(sendable(terms), replay=replay).order_by(rank(terms.order), "pk")
-    keys = list(rows.values_list("pk", flat=True)[:SAMPLE])
+    """The first to go: out of those that freezing kept, where these are enough, else by a walk over all rows."""
+    rows = ReplayJob.objects.filter(sendable(terms), replay=replay)
+    # As they sat is by their keys alone, for which there is an index.
+    rows = rows.order_by("pk") if terms.order is Ordering.SAT else rows.order_by(rank(terms.order), "pk")
+    kept = replay.frozen.get(counting.FIRST, {}).get(terms.order, ())
+    keys = list(rows.filter(pk__in=kept).values_list("pk", flat=True)[:SAMPLE]) if kept else []
+    if len(keys) < SAMPLE:
+        keys = list(rows.values_list("pk", flat=True)[:SAMPLE])
     seen = _sights(replay, keys)
     return [seen[key] for key in keys if key in seen]
 

@@ -19,7 +19,7 @@ from queues.operations.guard import ensure_writable
 from queues.registry import backend
 from queues.replay.fields import BadFields
 from queues.replay.freezing import Step, counting
-from queues.replay.freezing.outcome import is_sent
+from queues.replay.freezing.ranking import is_sent
 from queues.replay.limits import limits
 from queues.replay.preview import Target
 from queues.replay.preview.targets import targets
