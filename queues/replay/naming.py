@@ -8,6 +8,7 @@ from queues.models import ReplayJob
 from queues.names import decode_part, encode_part
 
 NAME = 200  # characters of a job's name, for eyes
+SEEN = 50  # characters of what was seen of a job: a score, or the time in its hash
 
 
 def job_text(job: bytes) -> str:

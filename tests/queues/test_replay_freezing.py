@@ -110,8 +110,9 @@ def test_ids_and_names_of_any_bytes_come_through(valkey: redis.Redis) -> None:
 
 def test_picked_jobs_are_the_ones_that_were_seen(valkey: redis.Redis) -> None:
     fail(valkey, SHOP, "a", "b", "c", at=5_000)
-    plan = making.of_jobs(OLGA, SHOP, State.FAILED, [Target(b"a", b"5000"), Target(b"b", b"4000"), Target(b"x", b"1")])
-    assert told(freeze(plan)) == {"a": "", "b": Conflict.LEFT, "x": Conflict.GONE}
+    picked = [Target(b"a", b"5000"), Target(b"b", b"4000"), Target(b"x", b"1"), Target(b"c", b"\xff no score")]
+    plan = making.of_jobs(OLGA, SHOP, State.FAILED, picked)
+    assert told(freeze(plan)) == {"a": "", "b": Conflict.LEFT, "c": Conflict.LEFT, "x": Conflict.GONE}
 
 
 def test_a_plan_of_more_jobs_than_admins_allow_is_not_frozen(valkey: redis.Redis) -> None:

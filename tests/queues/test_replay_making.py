@@ -182,6 +182,7 @@ def test_a_database_that_refuses_for_another_reason_is_not_taken_for_the_same_fo
 
 REFUSED: Mapping[str, Callable[[], Replay]] = {
     "none": lambda: making.of_jobs(OLGA, SHOP, State.FAILED, []),
+    "seen": lambda: making.of_jobs(OLGA, SHOP, State.FAILED, [Target(b"1", b"9" * 51)]),
     "waiting": lambda: making.of_jobs(OLGA, SHOP, State.WAITING, ONE),
     "active": lambda: making.of_jobs(OLGA, DEAD, State.ACTIVE, ONE),
     "no letters": lambda: making.of_letters(OLGA, SHOP),

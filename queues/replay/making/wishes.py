@@ -33,6 +33,7 @@ from queues.replay.making.meant import count
 from queues.replay.making.wish import LETTER_STATES, Wish
 from queues.replay.making.words import of_groups as words_of_groups
 from queues.replay.making.words import of_queue, title_of
+from queues.replay.naming import SEEN, seen_text
 from queues.replay.patching import patcher
 from queues.replay.terms import Originals, Patch, PatchKind, Terms
 from queues.replay.types import From
@@ -54,6 +55,7 @@ def of_jobs(asked: Asked, queue: QueueRef, state: State, targets: Sequence[Targe
         raise BadInput(_("Choose the jobs that are to be replayed."))
     if len(targets) > BATCH:
         raise LimitExceeded(_("At most %(most)s jobs can be picked one by one.") % {"most": number(BATCH)})
+    _ensure_seen(targets)
     kind = From.JOB if len(targets) == 1 else From.SELECTION
     letters = _check(queue, state)
     return _of_queue(asked, queue, Wish(kind, queue.slug, state, letters, targets=tuple(targets)))
@@ -108,6 +110,7 @@ def of_edited(asked: Asked, job: JobRef, state: State, target: Target, data: byt
     """
     patch = Patch(PatchKind.WHOLE)
     patcher(patch, data)  # BadInput for what is no JSON
+    _ensure_seen([target])
     wish = Wish(From.JOB, job.queue.slug, state, _check(job.queue, state), targets=(target,))
     suggested = Terms.suggested(1, letters=wish.letters)
     terms = replace(suggested, patch=patch, originals=Originals.WHEN_DONE)
@@ -151,6 +154,12 @@ def _check(queue: QueueRef, state: State) -> bool:
 
 def _holds_letters(queue: QueueRef) -> bool:
     return is_letters(queue, readings.names(queue.source))
+
+
+def _ensure_seen(targets: Sequence[Target]) -> None:
+    """What no list of ours says was seen of a job."""
+    if any(len(seen_text(target.seen)) > SEEN for target in targets):
+        raise BadInput(_("This is no selection of jobs. Open the list again."))
 
 
 def _ensure_together(groups: Sequence[FailureGroup]) -> None:
