@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, cast
 
@@ -218,3 +219,15 @@ def test_large_entries_are_asked_for_a_few_at_a_time(valkey: redis.Redis) -> Non
     [batch] = cast(Any, backend("main")).entries({SHOP: "0-0"}, most=10)
     stream.take(batch)
     assert stream.most == 4
+
+
+def test_a_busy_stream_is_to_be_read_again_before_what_it_holds_is_dropped(valkey: redis.Redis) -> None:
+    plan = in_memory(valkey, ["a"])
+    watching = Watching(hands(plan))
+    for second in (1, 4, 7):
+        streams.write(valkey, "event", "paused", entry=f"{streams.NOON + second * 1_000}-0")
+    watching.step()
+    assert watching.within_s == math.inf  # nothing was dropped yet
+    valkey.xtrim(streams.STREAM, maxlen=2, approximate=False)
+    watching.step()
+    assert watching.within_s == 1.0

@@ -35,6 +35,11 @@ class Looks:
         """Seconds until the next look is due; 0 where it is."""
         return 0.0 if self._at is None else max(0.0, self._at - time.monotonic())
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the next look should have been long ago, or there was none yet."""
+        return self._at is None or time.monotonic() - self._at >= SENDING_S
+
     def look(self) -> bool:
         """Look now; gives whether anything has happened. Nothing may be under way to the server meanwhile.
 
@@ -46,7 +51,7 @@ class Looks:
         took = time.monotonic() - began
         happened = before != [getattr(plan, name) for name in _SEEN]
         quiet = 0.0 if happened else GROWS * float(self.run.facts.get(facts.QUIET, 0.0))
-        quiet = max(self.least_s, min(quiet, self.most_s))
+        quiet = max(self.least_s, min(quiet, self.most_s, self._watching.within_s))
         self.run.facts[facts.QUIET] = quiet
         self._at = time.monotonic() + max(quiet, SHARE * took)
         return happened

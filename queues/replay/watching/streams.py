@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from queues.backend import Batch
@@ -41,6 +42,7 @@ class Stream:
     readable: bool = True
     stored: str = ""  # the position that the database has
     entry_bytes: float | None = None
+    held_ms: float = math.inf  # how much time the entries cover that a trimmed stream holds
     _check: Position | None = None
 
     @property
@@ -63,6 +65,13 @@ class Stream:
     def knows(self, since_ms: int) -> bool:
         """Whether everything that happened since then has been read, up to the goal."""
         return self.readable and not self.behind and since_ms > self.blind_ms
+
+    def note(self, position: Position | None) -> None:
+        """How far back a stream goes, before its entries are dropped."""
+        trimmed = position is not None and position.length > 1 and position.length != position.added
+        self.held_ms = math.inf
+        if position is not None and trimmed:
+            self.held_ms = max(0, time_of(position.last_id) - time_of(position.first_id))
 
     def compare(self, position: Position | None) -> Gap | None:
         """Compare with where the server says the stream stands, now or as soon as it is read so far."""

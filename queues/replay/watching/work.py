@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,17 +25,18 @@ from queues.types import QueueRef
 READ_S = 0.5  # that a step reads on while there is more; what is left is read by the next
 LOOK_S = 2.0  # between two looks at the jobs themselves
 STORE_S = 2.0  # between two writings of how far was read, where nothing was learnt
+SHARE = 3  # a stream is read before so much of what it holds has gone: one part in three
 
 
 @dataclass
 class Watching:
     """Reads what happened, and every two seconds looks at what has not ended. What is learnt is written by each step.
 
-    Call it at least once a second while a plan has anything under way: where it is busy a stream holds no more than
-    what came in the last seconds.
+    Where it is busy a stream holds no more than what came in the last seconds: `within_s` says when to come again.
     """
 
     run: Hands
+    within_s: float = math.inf  # seconds within which the next step should be, or events may be lost
     _memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +54,8 @@ class Watching:
             memory = fresh(self.run)
             _Step(self.run, memory).take()
         self._memory = memory
+        held_ms = min((stream.held_ms for stream in memory.streams.values()), default=math.inf)
+        self.within_s = held_ms / 1000 / SHARE
 
     def read(self) -> None:
         """All that has happened until now, without looking at jobs."""
@@ -109,6 +113,7 @@ class _Step:
         self._positions = self.run.reader.positions([stream.ref for stream in streams])
         for stream in streams:
             position = self._positions.get(stream.ref)
+            stream.note(position)
             if self.memory.ways.whole and not self.memory.ways.among(stream.queue, ()):
                 stream.skip(position)
             else:
