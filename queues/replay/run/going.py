@@ -48,11 +48,13 @@ class Going:
 
     def step(self) -> float:
         """A tick; gives after how many seconds the next makes sense. Raises what the backend raises."""
-        if not self._looks.wait_s and self._looked():
-            return 0.0
         pace = self._climb.pace()
         self.paced = pace is not None
         number = self._pacer.due(pace, self.run.terms.jitter, self.run.clock.now_ms)
+        # What is due by the pace goes first, as long as looking is not late: then nobody waits for a look.
+        looks = self._looks.is_late or (not self._looks.wait_s and not number)
+        if looks and self._looked():
+            return 0.0
         if number == 0:
             return min(self._pacer.wait_ms(pace, self.run.clock.now_ms) / 1000.0, self._looks.wait_s)
         rows = self._sending.next(BATCH if number is None else number, canary=self.run.phase is Phase.CANARY)
@@ -86,8 +88,10 @@ class Going:
         self._looks.look()
         self._targets.refresh()
         if self.run.phase is Phase.CANARY:
-            self._looks.at_once()  # what failed again in the canary counts for the rest, too
-            return canary.judge(self.run)
+            moved = canary.judge(self.run)
+            if moved:
+                self._looks.at_once()  # what failed again in the canary counts for the rest, too
+            return moved
         told = failing(self.run)
         return told is not None and stop(self.run, Stop.FAILING, told)
 

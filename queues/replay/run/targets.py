@@ -50,11 +50,11 @@ class Targets:
     _read_at: float | None = None
 
     def of(self, keys: Collection[int]) -> Sequence[Target]:
-        """Some queues as they were last seen, read now where that is longer ago. Two calls for every 125 queues."""
+        """Some queues as they were last seen, read now where that is long ago. Two calls for every 125 queues."""
         missing = [key for key in keys if key not in self.known]
         for key in missing:
             self.known[key] = Target(key, self.run.ref(key))
-        if missing or self._is_due():
+        if missing or self._is_due(late=True):
             self._read()
         return [self.known[key] for key in keys]
 
@@ -71,8 +71,8 @@ class Targets:
         if target := self.known.get(key):
             target.sent += number
 
-    def _is_due(self) -> bool:
-        pause = max(READ_EVERY_S, EACH_S * len(self.known))
+    def _is_due(self, *, late: bool = False) -> bool:
+        pause = max(READ_EVERY_S, EACH_S * len(self.known)) * (2 if late else 1)
         return self._read_at is None or time.monotonic() - self._read_at >= pause
 
     def _read(self) -> None:
