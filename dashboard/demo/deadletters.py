@@ -9,7 +9,7 @@ from typing import Any
 from bullmq import UnrecoverableError
 
 from dashboard.demo.catalog import DEAD_LETTERS
-from dashboard.demo.payloads import Payload
+from dashboard.demo.payloads import Payload, moment
 from dashboard.demo.shop import Shop
 from dashboard.demo.streams import Room
 
@@ -50,6 +50,6 @@ def letter_of(payload: Payload, reason: str, stack: str, at: datetime, origin: P
     return {
         "payload": payload,
         "error": {"message": reason, "stack": stack},
-        "failedAt": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "failedAt": moment(at),
         "origin": origin,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 from typing import TypeAlias
 
@@ -46,6 +47,7 @@ CARRIER_FAULTS: tuple[Fault, ...] = (
 
 TROUBLE = (12, 1, 1)  # while the gateway hardly answers: how often each of its faults, in their order
 HARDLY = 0.42  # of the calls to it fail then, so that one of fourteen payments fails three times in a row
+SETTLED_S = 20.0  # after it was bought a payment has failed for good, or never does by the gateway
 
 
 @dataclass
@@ -71,6 +73,16 @@ class Weather:
         if rng.random() < (storm if self.stormy() else calm):
             return rng.choice(faults)(rng)
         return None
+
+    def answers(self, bought_at: object) -> bool:
+        """Whether the gateway is sure to answer: for what was bought a while ago, so that it goes well when sent again.
+
+        `bought_at` is as payloads have it; where it cannot be read, it was long ago.
+        """
+        try:
+            return time.time() - datetime.fromisoformat(str(bought_at)).timestamp() > SETTLED_S
+        except ValueError:
+            return True
 
     def odd(self, rng: Random, chance: float) -> bool:
         """Whether something of a job is wrong that its payload does not tell."""

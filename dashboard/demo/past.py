@@ -29,7 +29,8 @@ WEEK_H = 7 * 24
 SHOP_TIME = ZoneInfo("America/Sao_Paulo")
 BUSIEST_H = 16  # of the shop's day; twelve hours off it is quietest
 WAVE_MS = 40 * MINUTE_MS  # so long before the demo began the gateway stopped answering
-TROUBLE_S = 2 * 3600.0  # and so long after that it still hardly answers
+TROUBLE_S = 600.0  # and so long after that it still hardly answers
+CHECKOUT_MS = 8_000  # from a purchase to the failure of its payment
 LETTERS_MS = 2 * HOUR_MS  # letters of failures that are not older than this are still there
 AT_ONCE = 200  # jobs in one transaction
 
@@ -127,6 +128,8 @@ def _waves(rng: Random, now: int) -> Iterator[tuple[int, Kind]]:
 
 async def _past(rng: Random, at_ms: int, kind: Kind) -> Past:
     data = kind.make(rng)
+    if "boughtAt" in data:
+        data["boughtAt"] = payloads.moment(datetime.fromtimestamp((at_ms - CHECKOUT_MS) / 1000, UTC))
     return Past(at_ms, kind, data, await ended(rng, kind.queue, kind.name, data, kind.fault, odd=kind.odd))
 
 

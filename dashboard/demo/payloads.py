@@ -6,6 +6,7 @@ import itertools
 import time
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, TypeAlias
 
@@ -24,7 +25,10 @@ PRODUCTS = (
 )
 MAILS = ("order-shipped", "order-delivered", "review-request", "coupon", "back-in-stock")
 
-_orders = itertools.count(int(time.time()) % 100_000_000)
+CUSTOMERS = 150  # few enough that some have failed more than once, and order among theirs is to be kept
+
+# From where no run before has come to: at a usual rate they make less than ten a second.
+_orders = itertools.count(int(time.time() * 10) % 1_000_000_000)
 
 
 def cpf(rng: Random, digits: int = 11) -> str:
@@ -36,15 +40,18 @@ def _plain(name: str) -> str:
 
 
 def customer(rng: Random) -> Payload:
-    first, last = rng.choice(FIRST), rng.choice(LAST)
-    city, state = rng.choice(CITIES)
+    """One of the shop's customers, the same in every run."""
+    number = rng.randint(1, CUSTOMERS)
+    own = Random(number)  # noqa: S311 - invented data, no secret
+    first, last = own.choice(FIRST), own.choice(LAST)
+    city, state = own.choice(CITIES)
     return {
         # Beyond what a double can hold: readers have to show it digit by digit.
-        "id": 9007199254740993127 + rng.randint(0, 10**6),
+        "id": 9007199254740993127 + number * 6_151,
         "name": f"{first} {last}",
         "email": f"{_plain(first)}.{_plain(last)}@cliente.example",
-        "cpf": cpf(rng),
-        "address": {"city": city, "state": state, "zip": f"{rng.randint(10000, 99999)}-{rng.randint(0, 999):03d}"},
+        "cpf": cpf(own),
+        "address": {"city": city, "state": state, "zip": f"{own.randint(10000, 99999)}-{own.randint(0, 999):03d}"},
     }
 
 
@@ -76,6 +83,7 @@ def payment(rng: Random, flaw: str = "") -> Payload:
     bought = order(rng)
     made: Payload = {
         "orderId": bought["orderId"],
+        "boughtAt": moment(datetime.now(UTC)),
         "customer": bought["customer"],
         "amount": {"cents": bought["totalCents"], "currency": "BRL"},
         "method": "card",
@@ -96,6 +104,11 @@ def payment(rng: Random, flaw: str = "") -> Payload:
         made["gateway"]["idempotencyKey"] = "pay-48213"
         made["orderId"] = 48213
     return made
+
+
+def moment(at: datetime) -> str:
+    """A moment of UTC as the shop writes it."""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def mail(rng: Random, template: str = "", *, known: bool = True) -> Payload:

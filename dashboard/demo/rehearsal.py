@@ -37,6 +37,9 @@ class Staged(Weather):
     def fault(self, rng: Random, faults: tuple[Fault, ...], *, calm: float, storm: float) -> Exception | None:
         return self.next(rng) if self.next else None
 
+    def answers(self, bought_at: object) -> bool:
+        return False
+
     def odd(self, rng: Random, chance: float) -> bool:
         return self.odds
 

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
 import pytest
+from bullmq import Job
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from redis import Redis
@@ -176,6 +177,36 @@ def test_the_gateway_stopped_answering_forty_minutes_before_the_demo_and_goes_on
         return any("ETIMEDOUT" in job["failedReason"] and int(job["finishedOn"]) > began + 60_000 for job in newest)
 
     demo.until(goes_on)
+
+
+async def test_what_the_gateway_did_not_answer_completes_when_it_is_sent_again(demo: Demo) -> None:
+    """Also while the gateway hardly answers anything else."""
+    lost = [job for job, fields in _failed_payments(demo) if "ETIMEDOUT" in fields["failedReason"]][-30:]
+    await _again(demo, lost)
+
+    demo.until(lambda: all(demo.redis.zscore("bull:payments:completed", job) for job in lost))
+
+
+async def test_a_payment_that_is_wrong_fails_again_and_completes_when_it_is_corrected(demo: Demo) -> None:
+    failed = _failed_payments(demo)
+    [*_, (same, _fields), (short, fields)] = [each for each in failed if "cpf must have" in each[1]["failedReason"]]
+    [*_, (missing, others)] = [each for each in failed if "field amount" in each[1]["failedReason"]]
+    data, other = json.loads(fields["data"]), json.loads(others["data"])
+    data["customer"]["cpf"], other["amount"] = "12345678909", {"cents": 1990, "currency": "BRL"}
+    demo.redis.hset(f"bull:payments:{short}", "data", json.dumps(data))
+    demo.redis.hset(f"bull:payments:{missing}", "data", json.dumps(other))
+    now = time.time() * 1000
+    await _again(demo, [same, short, missing])
+
+    demo.until(lambda: all(demo.redis.zscore("bull:payments:completed", job) for job in (short, missing)))
+    demo.until(lambda: (demo.redis.zscore("bull:payments:failed", same) or 0) >= now)
+
+
+def test_some_customers_are_told_of_by_more_than_one_letter(demo: Demo) -> None:
+    posted = [json.loads(job["data"])["payload"] for job in demo.jobs("payments-failed", "wait")]
+    letters = Counter(payload["customer"]["id"] for payload in posted)
+
+    assert sum(number > 1 for number in letters.values()) > 5
 
 
 def test_two_letters_are_older_than_a_day_and_tell_of_jobs_that_are_there(demo: Demo) -> None:
@@ -444,6 +475,24 @@ def _pairs(demo: Demo, began: int) -> list[tuple[dict[str, str], dict[str, str]]
             (before if int(job["finishedOn"]) < began else now)[job["failedReason"]] = job
     found = [(before[reason], now[reason]) for reason in before.keys() & now.keys()]
     return found if len(found) >= 2 else []
+
+
+def _failed_payments(demo: Demo) -> list[tuple[str, dict[str, str]]]:
+    """Those that no letter tells of, by their ids, with their hashes; the oldest first."""
+    now = round(time.time() * 1000)
+    jobs = demo.redis.zrange("bull:payments:failed", now - 6 * past.DAY_MS, now - 2 * past.LETTERS_MS, byscore=True)
+    found = ((job, demo.redis.hgetall(f"bull:payments:{job}")) for job in jobs)
+    return [(job, fields) for job, fields in found if "failedReason" in fields]
+
+
+async def _again(demo: Demo, jobs: Sequence[str]) -> None:
+    """Retry them by the library, as they are."""
+    shop = Shop(demo.url, print)
+    try:
+        for job in jobs:
+            await (await Job.fromId(shop.queues["payments"], job)).retry()
+    finally:
+        await shop.close(1)
 
 
 def _history(demo: Demo) -> dict[str, int]:
