@@ -12,6 +12,7 @@ import redis
 from queues.replay import steering
 from queues.replay.pacing import SLOWER, Pacer, curve, duration_s, pace_at
 from queues.replay.run import facts
+from queues.replay.run.clock import Clock
 from queues.replay.terms import Terms
 from queues.replay.types import Phase
 from tests.queues.replaying import OLGA, QUIET
@@ -29,22 +30,36 @@ class Sender:
     now: float = 1_000_000.0
     sent: list[tuple[float, int]] = field(default_factory=list)
     pacer: Pacer = field(default_factory=Pacer)
+    changes: float = 0.01  # of a worker, a tick
+    clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clock = self.read_clock()
+
+    def read_clock(self) -> Clock:
+        """As a worker knows the server's clock: its answers take their time."""
+        late = self.chance.random() ** 4 * 300
+        told = int(self.now)
+        self.now += late
+        return Clock(told - self.now, told + 1 - (self.now - late), lambda: self.now / 1000)
 
     def run(self, pace: float, jitter: int, ms: float, *, until: int = 10**9) -> None:
         end = self.now + ms
         while self.now < end and sum(number for _at, number in self.sent) < until:
-            if number := self.pacer.due(pace, jitter, self.now):
-                self.sent.append((self.now + self.chance.random() * self.latency_ms, number))
+            if number := self.pacer.due(pace, jitter, self.clock.now_ms):
+                at = self.now + self.chance.random() * self.latency_ms
+                self.sent.append((at, number))
                 self.now += self.latency_ms
-                self.pacer.sent(number, self.now)
-            self.now += self.pacer.wait_ms(pace, self.now) + self.chance.random() * 5
-            if self.chance.random() < 0.02:
+                self.pacer.sent(number, self.clock.hear(int(at)))
+            self.now += self.pacer.wait_ms(pace, self.clock.now_ms) + self.chance.random() * 5
+            if self.changes and self.chance.random() < self.changes:
                 self.change_worker()
 
     def change_worker(self) -> None:
         kept = json.loads(json.dumps(self.pacer.kept()))
         self.now += self.chance.random() * 40
-        self.pacer = Pacer.of(kept, self.now, self.chance)
+        self.clock = self.read_clock()
+        self.pacer = Pacer.of(kept, self.clock.now_ms, self.chance)
 
     @property
     def most(self) -> int:

@@ -9,20 +9,31 @@ from dataclasses import dataclass
 from queues.backend import Events
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Clock:
-    """Milliseconds since 1970 by the server's clock, never ahead of it by our doing."""
+    """Milliseconds since 1970 by the server's clock: never ahead of it, and behind by as long as its answer took.
 
-    server_ms: int
-    at_s: float
+    Who reckons from a moment that `hear` gives waits rather too long than too short. `offset` is added to `monotonic`;
+    it can be no more than `most`.
+    """
+
+    offset: float
+    most: float
     monotonic: Callable[[], float] = time.monotonic
 
     @classmethod
-    def of(cls, reader: Events) -> Clock:
+    def of(cls, reader: Events, monotonic: Callable[[], float] = time.monotonic) -> Clock:
         """What the server says now. One call."""
+        began = monotonic()
         told = reader.server_ms()
-        return cls(told, time.monotonic())
+        return cls(told - monotonic() * 1000.0, told + 1 - began * 1000.0, monotonic)
+
+    def hear(self, told_ms: int) -> float:
+        """The server has told a moment just now, to the millisecond; gives one that is surely not before it."""
+        self.offset = max(self.offset, min(told_ms - self.monotonic() * 1000.0, self.most))
+        # A server whose clock was put forward meanwhile tells nothing about ours.
+        return max(self.now_ms, min(told_ms, self.now_ms) + 1.0)
 
     @property
     def now_ms(self) -> float:
-        return self.server_ms + (self.monotonic() - self.at_s) * 1000.0
+        return self.offset + self.monotonic() * 1000.0

@@ -139,7 +139,8 @@ class Going:
     def _note(self, came: Sequence[Came]) -> None:
         """So many were sent just now: known to the pace before it is written down."""
         sent = [each for each in came if each.sent]
-        self._pacer.sent(len(sent), self.run.clock.now_ms)
+        at = self.run.clock.hear(max((each.at_ms or 0 for each in sent), default=0))
+        self._pacer.sent(len(sent), at)
         self.run.facts[facts.PACE] = self._pacer.kept()
         for each in sent:
             self._targets.sent(goes_to(each.row), 1)
