@@ -41,8 +41,8 @@ def remove(run: Run, rows: Iterable[ReplayJob]) -> Mapping[int, str]:
     for (queue, state), some in _by_place(run, rows).items():
         pairs = list(some)
         for first in range(0, len(pairs), BATCH):
-            part = pairs[first : first + BATCH]
-            found |= dict(_removed(run, queue, state, part))
+            for key, said in _removed(run, queue, state, pairs[first : first + BATCH]):
+                found[key] = KEPT if found.get(key) == KEPT else said
     return found
 
 
@@ -75,7 +75,8 @@ def _by_place(
             # A letter lies in whichever list or set of its queue; a failed or completed job in its own.
             state = None if row.state == State.WAITING else State(row.state)
             found.setdefault((run.ref(row.queue_id), state), []).append((row.pk, target_of(row)))
-        elif row.letter and row.letter_queue_id is not None and is_exact(row.letter):
+        # Beside a copy, too: once its job is gone a letter would be sent by itself.
+        if row.letter and row.letter_queue_id is not None and is_exact(row.letter):
             ref = run.ref(row.letter_queue_id)
             found.setdefault((ref, None), []).append((row.pk, Target(job_id(row.letter))))
     return found

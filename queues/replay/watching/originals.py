@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from queues.actions import Outcome, Result
+from queues.actions import Outcome, Target
 from queues.failures.store.rows import parts
-from queues.models import ReplayJob
-from queues.replay.naming import target_of
+from queues.models import Queue, ReplayJob
+from queues.replay.naming import is_exact, job_id, target_of
 from queues.replay.terms import Originals, Terms
 from queues.replay.types import Acts, Place
 from queues.replay.watching.hands import Hands
@@ -41,22 +41,36 @@ def remove(run: Hands, rows: Collection[int]) -> None:
     """
     for part in parts(sorted(rows)):
         done = ReplayJob.objects.filter(pk__in=part, acts=Acts.COPY, fate=Fate.COMPLETED, original="")
-        by_queue: dict[tuple[str, str, str], list[ReplayJob]] = defaultdict(list)
-        for row in done.select_related("queue__source"):
-            by_queue[row.queue.source.name, row.queue.slug, row.state].append(row)
-        for (source, slug, state), found in by_queue.items():
-            targets = [target_of(row) for row in found]
-            # A letter is taken wherever it waits: what was seen of it says that it is the same.
-            where = State(state) if state in (State.FAILED, State.COMPLETED) else None
-            ref = QueueRef.from_slug(source, slug)
-            results = run.actions.remove(ref, targets, state=where, children=False)
-            _write(run, found, results)
+        words: dict[int, str] = {}
+        for (queue, state), found in _by_place(done.select_related("queue__source", "letter_queue__source")).items():
+            results = run.actions.remove(queue, [target for _key, target in found], state=state, children=False)
+            for (key, _target), result in zip(found, results, strict=True):
+                words[key] = REMOVED if result.outcome in _AWAY and words.get(key) != KEPT else KEPT
+        _write(run, words)
 
 
-def _write(run: Hands, rows: list[ReplayJob], results: Collection[Result]) -> None:
+def _by_place(
+    rows: Iterable[ReplayJob],
+) -> Mapping[tuple[QueueRef, State | None], Sequence[tuple[int, Target]]]:
+    """What is to be removed, by the keys of rows: also letters beside what was copied, which would be sent later."""
+    found: dict[tuple[QueueRef, State | None], list[tuple[int, Target]]] = defaultdict(list)
+    for row in rows:
+        # A letter is taken wherever it waits: what was seen of it says that it is the same.
+        state = State(row.state) if row.state in (State.FAILED, State.COMPLETED) else None
+        found[_ref(row.queue), state].append((row.pk, target_of(row)))
+        if row.letter_queue is not None and is_exact(row.letter):
+            found[_ref(row.letter_queue), None].append((row.pk, Target(job_id(row.letter))))
+    return found
+
+
+def _ref(queue: Queue) -> QueueRef:
+    return QueueRef.from_slug(queue.source.name, queue.slug)
+
+
+def _write(run: Hands, words: Mapping[int, str]) -> None:
     by_word: dict[str, list[int]] = defaultdict(list)
-    for row, result in zip(rows, results, strict=True):
-        by_word[REMOVED if result.outcome in _AWAY else KEPT].append(row.pk)
+    for key, word in words.items():
+        by_word[word].append(key)
     with run.saving():
         for word, keys in by_word.items():
             ReplayJob.objects.filter(pk__in=keys).update(original=word)
