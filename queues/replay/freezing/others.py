@@ -13,7 +13,7 @@ from queues.replay.freezing.items import Item, by_queue
 from queues.replay.freezing.letters import LetterTold
 from queues.replay.naming import job_text
 from queues.replay.terms import Terms
-from queues.replay.types import ENDED, Acts, Choice, Phase, Place
+from queues.replay.types import ENDED, Choice, Phase, Place
 from queues.sendings import Conflict
 
 _UNSENT = (Place.READY.value, Place.HELD.value)
@@ -88,12 +88,15 @@ class Others:
                 self._judge(item, known, since_ms=letters[item.pk].posted_ms or 0)
 
     def _judge(self, item: Item, rows: Iterable[_Row], *, since_ms: int | None) -> None:
-        """What these rows are about is the same job; with `since_ms`, as far as it was sent after that."""
+        """What these rows are about is the same job; with `since_ms`, as far as it was sent after that.
+
+        Without, it is the same stay: a copy of it was sent, and it was kept.
+        """
         for row in rows:
             name = f"R-{row.replay}"
             if row.replay in self._live and self._to_come(row):
                 item.blame(Conflict.OTHER_PLAN, name)
-            elif row.sent and item.acts == Acts.COPY.value and (since_ms is None or (row.sent_ms or 0) >= since_ms):
+            elif row.sent and (since_ms is None or (row.sent_ms or 0) >= since_ms):
                 item.blame(Conflict.SENT_BEFORE, name)
 
     def _to_come(self, row: _Row) -> bool:
