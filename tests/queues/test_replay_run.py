@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 import redis
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from queues.audit.types import Status
@@ -19,12 +19,13 @@ from queues.models import AuditEntry, Replay, ReplayJob, ReplaySpan
 from queues.replay import steering
 from queues.replay.run import facts, running
 from queues.replay.run.ending import TIDYING
+from queues.replay.run.running import Later
 from queues.replay.run.sending import Sending
 from queues.replay.run.tidying import REST
-from queues.replay.terms import Originals
+from queues.replay.terms import AfterLoss, Originals
 from queues.replay.types import Acts, Choice, Phase, Place
 from queues.sendings import Conflict, Fate
-from queues.tasks import run_replays
+from queues.tasks import run_replay, run_replays
 from queues.types import QueueRef, State
 from tests.queues.replaying import OLGA, QUIET, SHOP, a_queue
 from tests.queues.runs import a_plan_of, a_slice, fail, free, line, ran, started, told, until, work
@@ -350,6 +351,32 @@ def test_a_plan_is_run_by_one_worker_at_a_time_and_found_by_the_clock(
     sent.clear()
     run_replays()
     assert sent == []
+
+
+def test_a_slice_hands_the_plan_on_to_the_next_one(valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[object, ...]] = []
+    monkeypatch.setattr("queues.tasks._send", lambda *given, **options: sent.append((*given, options["after_s"])))
+    plan = a_plan_of(valkey, IDS, starts_at=timezone.now() + timedelta(hours=1))
+    run_replay(plan.pk, plan.epoch)
+    run_replay(plan.pk, plan.epoch)  # the same task delivered twice
+    assert sent == [(run_replay, plan.pk, plan.epoch + 1, 10.0)]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_database_that_does_not_write_costs_no_more_than_a_moment(valkey: redis.Redis) -> None:
+    plan = a_plan_of(valkey, IDS, terms=replace(QUIET, after_loss=AfterLoss.WAIT))
+    started(plan)
+
+    def busy(_run: object, came: object) -> None:
+        if came:
+            raise OperationalError("database is locked")
+
+    with mock.patch("queues.replay.run.sending.record", busy):
+        assert a_slice(plan) == Later(plan.epoch + 1, 1.0)
+    assert valkey.llen("bull:shop:wait") > 0
+    until(plan, Phase.DONE, between=lambda: work(valkey))
+    assert ran(valkey) == IDS
+    assert "lost" not in told(plan)
 
 
 def test_a_halted_plan_of_which_nothing_is_under_way_costs_nobody_anything(valkey: redis.Redis) -> None:

@@ -23,6 +23,7 @@ from queues.replay.terms import KeyFailed
 from queues.replay.types import Phase, Stop
 from queues.replay.watching import unended
 
+HOURS_S = 10.0  # between two looks at the clock on the wall
 LEAST_S = 0.1  # between two looks while a job waits for the one before it
 
 
@@ -68,7 +69,7 @@ class Going:
         hold(self.run, why, told)
         if why is not Stop.NONE:
             self.run.facts[facts.RESTED] = True
-            return READ_EVERY_S
+            return HOURS_S if why is Stop.HOURS else READ_EVERY_S
         self._sending.send(self._fitting(rows, targets), ahead=not self.paced)
         return 0.0
 

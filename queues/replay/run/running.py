@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from django.db import Error as DatabaseError
+from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -38,6 +39,7 @@ from queues.types import Capability
 SLICE_S = 2.0  # reading all sources waits for this when every thread runs one
 PACED_SLICE_S = 10.0  # of a plan that sends a few jobs at a time, while few plans run here
 FEW = 2  # of the threads of a worker (`worker_concurrency`): the others are left to what is short
+AGAIN_S = 1.0  # after an error of our database
 SHORT_S = 0.3  # that is slept within a slice
 
 logger = logging.getLogger(__name__)
@@ -68,8 +70,8 @@ def run(replay: int, epoch: int, *, slice_s: float | None = None) -> Later | Non
     """Run a plan for a slice. None when it has ended, waits for a person, is in other hands, or has gone on since
     `epoch`.
 
-    What goes wrong is written into the plan. Errors of the database alone are raised: the lease is left, and freed
-    when it has been silent for long enough, as that of a worker that was lost.
+    What goes wrong is written into the plan. An error of the database is raised where the plan cannot even be given
+    back: the lease is left, and freed when it has been silent for long enough, as that of a worker that was lost.
     """
     lease = None if _ends.is_set() else _LEASES.take(replay, epoch)
     if lease is None:
@@ -82,7 +84,11 @@ def run(replay: int, epoch: int, *, slice_s: float | None = None) -> Later | Non
     except LeaseLost:
         logger.warning("%s was taken over by another worker, or by a person.", run.replay)
         return None
-    return None if wait == math.inf else Later(lease.epoch, wait)
+    except DatabaseError as error:
+        logger.warning("%s was given back, as our database did not write: %s", run.replay, error)
+        _give_back(run, error)
+        return Later(lease.epoch, AGAIN_S)
+    return None if wait == math.inf else Later(lease.epoch, min(wait, troubles.LONGEST_PAUSE_S))
 
 
 def resting() -> Sequence[tuple[int, int]]:
@@ -105,6 +111,18 @@ def unended() -> QuerySet[Replay]:
 def end_soon() -> None:
     """This process ends: slices come to their end, and no new one begins."""
     _ends.set()
+
+
+def _give_back(run: Run, error: DatabaseError) -> None:
+    """Let the next slice begin, which looks for what was sent and not written down. Raises the error if that fails."""
+    known = {**run.replay.facts, facts.UNSETTLED: True}
+    try:
+        if not connection.in_atomic_block:  # as in tests
+            connection.close_if_unusable_or_obsolete()
+        Replay.objects.filter(pk=run.replay.pk, epoch=run.lease.epoch).update(facts=known)
+        run.lease.release()
+    except DatabaseError:
+        raise error from None
 
 
 def _guarded(run: Run, slice_s: float | None) -> float:
