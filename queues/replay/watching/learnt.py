@@ -19,7 +19,7 @@ _ENDS: Mapping[EventKind, Fate] = {
     EventKind.REMOVED: Fate.GONE,
 }
 _PUT_BACK = (State.WAITING, State.PRIORITIZED)  # what fails comes from active, or waits for children
-_MOVES = frozenset({EventKind.ACTIVE, EventKind.DELAYED, EventKind.WAITING})
+BEGUN = 400  # of the jobs that a batch tells to have begun: the last, which are likely to run still
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,15 @@ class Learnt:
 
     def hear(self, batch: Batch, queue: int, ways: Mapping[bytes, Way], taking: Taking | None) -> None:
         """What a batch tells of jobs under way."""
-        for event in batch.about(ways, _ENDS.keys() | _MOVES):
-            way = ways[event.job] if event.job is not None else None
-            if way is None or event.job is None or event.at_ms < way.sent_ms or way.pk in self.ends:
-                continue
-            if event.kind in _ENDS:
-                self._end(event, Landed(way, queue, event.job), taking)
-            elif event.kind is not EventKind.WAITING or event.previous == State.ACTIVE:
-                self.moved[way.pk] = None
+        if not ways:
+            return
+        for event in batch.about(ways, _ENDS.keys()):
+            if event.job is not None and event.at_ms >= ways[event.job].sent_ms:
+                self._end(event, Landed(ways[event.job], queue, event.job), taking)
+        begun = batch.jobs(EventKind.ACTIVE)[-BEGUN:]
+        for job in (*begun, *batch.jobs(EventKind.DELAYED), *batch.left(State.ACTIVE)):
+            if job in ways and ways[job].pk not in self.ends:
+                self.moved[ways[job].pk] = None
 
     def _end(self, event: Event, job: Landed, taking: Taking | None) -> None:
         fate = _ENDS[event.kind]

@@ -64,18 +64,19 @@ class Looking:
         """
         taking = Taking.of(self.run.replay)
         gone: list[Landed] = []
-        by_queue: dict[int, list[_Row]] = defaultdict(list)
+        by_queue: dict[int, list[tuple[_Row, Landed]]] = defaultdict(list)
         for row in self._chosen(moved):
-            if taking is None or row.landed.way not in taking:
-                by_queue[row.landed.queue].append(row)
+            landed = row.landed
+            if taking is None or landed.way not in taking:
+                by_queue[landed.queue].append((row, landed))
         for queue, rows in by_queue.items():
             ref = refs.get(queue) or _ref(queue)
-            standings = self.run.actions.standings(ref, [row.landed.id for row in rows])
-            for row, standing in zip(rows, standings, strict=True):
+            standings = self.run.actions.standings(ref, [landed.id for _row, landed in rows])
+            for (row, landed), standing in zip(rows, standings, strict=True):
                 if standing.fate is Fate.GONE:
-                    gone.append(row.landed)
+                    gone.append(landed)
                 else:
-                    self._seen(learnt, row, standing)
+                    self._seen(learnt, row, landed, standing)
         return gone
 
     def _chosen(self, moved: Sequence[int]) -> Sequence[_Row]:
@@ -90,11 +91,11 @@ class Looking:
         self.turn = Way(found[-1].pk, found[-1].sent_ms) if len(found) == room else Way(0, -1)
         return list((chosen | {row.pk: row for row in found}).values())
 
-    def _seen(self, learnt: Learnt, row: _Row, standing: Standing) -> None:
+    def _seen(self, learnt: Learnt, row: _Row, landed: Landed, standing: Standing) -> None:
         if standing.fate in (Fate.COMPLETED, Fate.FAILED):
             put_back = standing.fate is Fate.FAILED and row.acts == Acts.RETRY and _stay(row) == standing.ended_ms
             fate = Fate.GONE if put_back else standing.fate
-            learnt.end(row.landed, fate, row.sent_ms if standing.ended_ms is None else standing.ended_ms)
+            learnt.end(landed, fate, row.sent_ms if standing.ended_ms is None else standing.ended_ms)
         elif standing.fate in _GOING:
             now = Now(standing.fate, self._tries(row, standing))
             # That it waits is what is thought of any that nobody has looked at.

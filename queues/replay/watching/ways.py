@@ -110,4 +110,6 @@ def _landed(rows: QuerySet[ReplayJob]) -> Iterable[Landed]:
         here = made or job
         if is_exact(here):
             copied = acts == Acts.COPY and target is not None
-            yield Landed(Way(pk, sent_ms or 0), target if copied else queue, job_id(here))
+            # Written by ourselves, so it need not be looked at again whether it is a slug.
+            name = job_id(here) if here.startswith("~") else here.encode("ascii")
+            yield Landed(Way(pk, sent_ms or 0), target if copied else queue, name)
