@@ -10,7 +10,7 @@ from django.db import connection
 from queues.models import ReplayJob
 from queues.replay.types import Place
 
-ROWS = 5_000  # of one step
+ROWS = 2_000  # of one step
 
 _TABLE = ReplayJob._meta.db_table
 _NEXT = f"""

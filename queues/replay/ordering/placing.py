@@ -9,7 +9,7 @@ from queues.replay.freezing.ranking import rank, sendable
 from queues.replay.terms import Terms
 from queues.replay.types import Place
 
-ROWS = 20_000  # of one step: some 50 to 200 ms
+ROWS = 10_000  # of one step: some 50 to 100 ms
 _MOVED = (Place.READY, Place.HELD, Place.LEFT_OUT)
 
 
