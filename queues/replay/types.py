@@ -36,6 +36,9 @@ ENDED = frozenset({Phase.DONE, Phase.CANCELLED, Phase.FAILED})
 TENDED = frozenset({Phase.FREEZING, Phase.CANCELLING, *ACTIVE, *HALTED})
 
 
+TAKING_BACK = "taking-back"  # `Replay.step` while a plan is cancelled and what waits is taken back
+
+
 class Place(StrEnum):
     """Where a job of a plan stands in it."""
 
@@ -43,7 +46,7 @@ class Place(StrEnum):
     HELD = "held"  # waits for the end of the job before it that has the same key
     READY = "ready"  # can be sent
     SENT = "sent"
-    REFUSED = "refused"  # when it was to be sent, the server said no; `why` says why
+    REFUSED = "refused"  # when it was to be sent, the server said no; `conflict` and `note` say why
     BACK = "back"  # cancelled: it was not sent, or was taken back before a worker began it
 
 
@@ -53,7 +56,7 @@ ENDS = frozenset({Fate.COMPLETED, Fate.FAILED, Fate.GONE, Fate.UNKNOWN})
 class Acts(StrEnum):
     """What sending one job means."""
 
-    RETRY = "retry"  # in place: from its failed or completed set to where it waits
+    RETRY = "retry"  # in place: from its failed set to where it waits
     COPY = "copy"  # a new job in its target; the original is dealt with as the terms say
 
 

@@ -14,9 +14,8 @@ from queues.models import Replay
 from queues.replay import takingback
 from queues.replay.takingback import take_back
 from queues.replay.terms import Originals
-from queues.replay.types import Acts, Phase, Place
+from queues.replay.types import TAKING_BACK, Acts, Phase, Place
 from queues.replay.watching import Watching
-from queues.replay.watching.taking import STEP
 from queues.sendings import Fate
 from queues.types import QueueRef
 from tests.node import Node
@@ -136,7 +135,7 @@ def test_real_workers_and_taking_back_leave_each_job_in_one_place(
 ) -> None:
     monkeypatch.setattr(takingback, "BATCH", 7)
     jobs: list[sent.Made] = [(f"j{number:02}", "good", {}) for number in range(60)]
-    plan = sent.failed(node, valkey_server, valkey, jobs, major, phase=Phase.CANCELLING, step=STEP)
+    plan = sent.failed(node, valkey_server, valkey, jobs, major, phase=Phase.CANCELLING, step=TAKING_BACK)
     send(hands(plan))
     node.run(
         "worker(args.major, 'shop', async () => { await sleep(5); }, { concurrency: 2 })",
@@ -157,7 +156,7 @@ def cancelling(valkey: redis.Redis, jobs: list[str], **values: Any) -> Replay:
     """A plan of failed jobs that is being cancelled, and is to take back what it can."""
     for job in jobs:
         put(valkey, job, "failed", failedReason="no", finishedOn="1700000000001")
-    return sent.a_running_plan(jobs, valkey, **{"phase": Phase.CANCELLING, "step": STEP, **values})
+    return sent.a_running_plan(jobs, valkey, **{"phase": Phase.CANCELLING, "step": TAKING_BACK, **values})
 
 
 def begun(valkey: redis.Redis, job: str) -> None:

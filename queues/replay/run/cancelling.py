@@ -14,8 +14,7 @@ from queues.replay.run.ending import TIDYING, complete, leaves_receipts
 from queues.replay.run.originals import remove_due
 from queues.replay.run.run import Run
 from queues.replay.takingback import take_back
-from queues.replay.types import Phase, Place
-from queues.replay.watching.taking import STEP
+from queues.replay.types import TAKING_BACK, Phase, Place
 
 AT_ONCE = 5_000  # rows that are put back in one transaction
 
@@ -33,7 +32,7 @@ class Cancelling:
         if not self._put_back():
             if not self.blind and run.replay.started_at is not None:
                 remove_due(run)
-                if run.replay.step == STEP and not take_back(run):
+                if run.replay.step == TAKING_BACK and not take_back(run):
                     return 0.0
             self._end()
         return 0.0

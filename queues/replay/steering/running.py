@@ -20,14 +20,13 @@ from queues.replay.limits import limits
 from queues.replay.steering.acts import Change, act, end, refusals
 from queues.replay.steering.wanted import ensure_allowed
 from queues.replay.terms import KeyFailed, Terms
-from queues.replay.types import ACTIVE, EARLY, ENDED, HALTED, Phase, Place, Stop, Told
+from queues.replay.types import ACTIVE, EARLY, ENDED, HALTED, TAKING_BACK, Phase, Place, Stop, Told
 
 PAUSE, GO_ON, PACE, CANCEL = "replay-pause", "replay-go-on", "replay-pace", "replay-cancel"
 PACED = frozenset({Phase.ARMED, Phase.CANARY, Phase.RUNNING, *HALTED})
 CANCELLABLE = frozenset(Phase) - ENDED - {Phase.CANCELLING}
 UNTENDED = frozenset({Phase.DRAFT, Phase.WAITING})  # nobody is at work on these
 AT_ONCE = 1_000  # rows that are put back within a request
-TAKING_BACK = "taking-back"  # `Replay.step` while it is cancelled
 CLEAR: Mapping[str, str] = dict.fromkeys(("why", "holding", "note"), "")
 
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from queues.models import Replay
+from queues.replay.types import TAKING_BACK
 from queues.replay.watching.ways import Way
 
 _KEPT = re.compile(r"(\d+)-(\d+)\.\.(?:(\d+)-(\d+))?")
-STEP = "taking-back"  # of a plan that is being cancelled, see `queues.replay.steering`
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Taking:
     @classmethod
     def of(cls, replay: Replay) -> Taking | None:
         """What a plan is taking back; None for one that does not."""
-        if replay.step != STEP:
+        if replay.step != TAKING_BACK:
             return None
         kept = _KEPT.fullmatch(replay.cursor)
         if kept is None:  # it has not begun
