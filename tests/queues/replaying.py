@@ -18,7 +18,7 @@ from queues.paths import MISSING
 from queues.quantities import now_ms
 from queues.registry import actions, backend
 from queues.replay.freezing import Freezing
-from queues.replay.freezing.hands import Reader, Sender
+from queues.replay.hands import Reader, Sender
 from queues.replay.naming import job_text, seen_text
 from queues.replay.terms import Terms
 from queues.replay.types import Acts, From, Phase, Place

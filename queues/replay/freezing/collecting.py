@@ -12,9 +12,9 @@ from queues.actions import BATCH, Target
 from queues.failures.store.ids import linked
 from queues.models import Letter, Replay
 from queues.replay.freezing.book import Book
-from queues.replay.freezing.hands import Hands
 from queues.replay.freezing.items import New, insert
 from queues.replay.freezing.steps import Step
+from queues.replay.hands import Hands
 from queues.replay.making import ensure_few
 from queues.replay.making.meant import meant
 from queues.replay.making.wish import LETTER_STATES, Wish

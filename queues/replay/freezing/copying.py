@@ -11,11 +11,11 @@ from queues.jsonload import Unreadable, load
 from queues.models import Replay, ReplayJob
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
-from queues.replay.freezing.hands import Hands
 from queues.replay.freezing.items import BATCH, Item, Told, by_queue
 from queues.replay.freezing.rows import as_row
 from queues.replay.freezing.seeing import target_of
 from queues.replay.freezing.stock import stocked
+from queues.replay.hands import Hands
 from queues.replay.receipts import receipt
 from queues.sendings import Conflict
 

@@ -21,11 +21,11 @@ from queues.names import visible
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.choosing import choose
-from queues.replay.freezing.hands import Hands
 from queues.replay.freezing.items import Item, Told, by_queue, is_out
 from queues.replay.freezing.rows import as_row
 from queues.replay.freezing.seeing import bounded, see, target_of
 from queues.replay.freezing.stock import stocked
+from queues.replay.hands import Hands
 from queues.replay.naming import is_exact, job_text, seen_text
 from queues.replay.terms import Terms
 from queues.replay.types import Acts

@@ -10,11 +10,11 @@ from queues.replay.freezing.book import Book
 from queues.replay.freezing.causes import tell_causes
 from queues.replay.freezing.choosing import FINISHED, choose
 from queues.replay.freezing.copying import Copying
-from queues.replay.freezing.hands import Hands
 from queues.replay.freezing.items import Item, Told, by_queue, read, write
 from queues.replay.freezing.letters import Letters
 from queues.replay.freezing.others import Others
 from queues.replay.freezing.seeing import see, target_of
+from queues.replay.hands import Hands
 from queues.replay.naming import is_exact
 from queues.replay.types import Acts
 from queues.types import State

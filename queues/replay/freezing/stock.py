@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from queues.actions import Stored
-from queues.replay.freezing.hands import Sender
+from queues.replay.hands import Sender
 from queues.types import QueueRef
 
 TOGETHER = 8 * 1024 * 1024  # bytes

@@ -10,11 +10,11 @@ from queues.models import ReplayLine
 from queues.replay.freezing import counting
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.collecting import Collecting
-from queues.replay.freezing.hands import Hands
 from queues.replay.freezing.looking import Looking
 from queues.replay.freezing.outcome import estimated
 from queues.replay.freezing.reading import Reading
 from queues.replay.freezing.steps import Step
+from queues.replay.hands import Hands
 from queues.replay.types import Phase, Told
 
 __all__ = ["Freezing", "Step"]

@@ -10,7 +10,7 @@ from enum import StrEnum
 from django.db.models import Count
 
 from queues.models import Replay, ReplayJob
-from queues.replay.freezing.hands import Hands
+from queues.replay.hands import Hands
 from queues.replay.ordering.canary import pick
 from queues.replay.ordering.chains import Link, chain
 from queues.replay.ordering.placing import place

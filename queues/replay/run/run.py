@@ -6,31 +6,22 @@ import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from queues.backend import Actions, Backend, Events, Failures
 from queues.lease import Lease, LeaseLost
 from queues.models import Queue, Replay, ReplayLine
+from queues.replay.hands import Reader, Sender
 from queues.replay.patching import Patcher, patcher
 from queues.replay.run.clock import Clock
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
-from queues.sendings import Replays
 from queues.types import QueueRef
 
 # What people steer with: read anew at each tick, and never written but where the phase is the one that we know.
 STEERED = ("phase", "step", "why", "holding", "terms", "starts_at", "rest_at")
-
-
-class Reader(Backend, Events, Failures, Protocol):
-    """What reads the source of a plan."""
-
-
-class Sender(Actions, Replays, Protocol):
-    """What sends to it."""
 
 
 class Steered(Exception):

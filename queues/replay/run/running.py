@@ -23,6 +23,7 @@ from queues.lease import LeaseLost, Leases, Watch
 from queues.models import Replay
 from queues.operations.sending import writer
 from queues.registry import backend
+from queues.replay.hands import Reader, Sender
 from queues.replay.run import facts, troubles
 from queues.replay.run.cancelling import Cancelling
 from queues.replay.run.clock import Clock
@@ -30,7 +31,7 @@ from queues.replay.run.early import Arming, Early
 from queues.replay.run.ending import TIDYING, Ending
 from queues.replay.run.going import Going
 from queues.replay.run.halted import Halted
-from queues.replay.run.run import Reader, Run, Sender, Steered
+from queues.replay.run.run import Run, Steered
 from queues.replay.run.settling import settle
 from queues.replay.run.tidying import REST, Tidying
 from queues.replay.types import ENDED, HALTED, SENDS, TENDED, Phase

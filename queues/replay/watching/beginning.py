@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from queues.models import Queue, ReplayLine, ReplayQueue
+from queues.replay.hands import Hands
 from queues.replay.types import Told
-from queues.replay.watching.hands import Hands
 from queues.replay.watching.streams import ORIGIN, Stream
 from queues.types import QueueRef
 

@@ -12,9 +12,9 @@ from django.db.models import Q
 from queues.actions import BATCH
 from queues.models import Queue, ReplayJob
 from queues.names import decode_part
+from queues.replay.hands import Hands
 from queues.replay.naming import job_id
 from queues.replay.types import Acts, Place
-from queues.replay.watching.hands import Hands
 from queues.replay.watching.learnt import Learnt, Now
 from queues.replay.watching.taking import Taking
 from queues.replay.watching.ways import Landed, Way, under_way

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from queues.replay.hands import Hands
 from queues.replay.watching.explaining import Explaining
-from queues.replay.watching.hands import Hands
 from queues.replay.watching.looking import Looking
 from queues.replay.watching.streams import Stream
 from queues.replay.watching.ways import Ways

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from queues.actions import Outcome, Target
 from queues.failures.store.rows import parts
 from queues.models import Queue, ReplayJob
+from queues.replay.hands import Hands
 from queues.replay.naming import is_exact, job_id, target_of
 from queues.replay.terms import Originals, Terms
 from queues.replay.types import Acts, Place
-from queues.replay.watching.hands import Hands
 from queues.sendings import Fate
 from queues.types import QueueRef, State
 

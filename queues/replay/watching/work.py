@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queues.events import Position, order
+from queues.replay.hands import Hands
 from queues.replay.terms import Originals
 from queues.replay.watching import looking, originals
 from queues.replay.watching.beginning import join
-from queues.replay.watching.hands import Hands
 from queues.replay.watching.learnt import Learnt, named
 from queues.replay.watching.memory import Memory, fresh, keep, recall
 from queues.replay.watching.streams import MOST, Gap, Stream

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from queues.models import Replay, ReplayLine, ReplayQueue, ReplaySpan
 from queues.quantities import now_ms
+from queues.replay.hands import Hands
 from queues.replay.types import Told
 from queues.replay.watching import chains
-from queues.replay.watching.hands import Hands
 from queues.replay.watching.learnt import End, Learnt, fates
 from queues.replay.watching.streams import Gap, Stream
 from queues.sendings import Fate

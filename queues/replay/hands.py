@@ -1,22 +1,22 @@
-"""What watching needs of a run: a plan in the hands of one worker, see `queues.replay.run`."""
+"""What the parts of a replay need of a run: a plan in the hands of one worker, see `queues.replay.run`."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from queues.backend import Actions, Backend, Events
+from queues.backend import Actions, Backend, Events, Failures
 from queues.models import Replay
 from queues.replay.terms import Terms
 from queues.sendings import Replays
 
 
-class Reader(Backend, Events, Protocol):
-    """What reads the streams."""
+class Reader(Backend, Events, Failures, Protocol):
+    """What reads queues, failed jobs and letters."""
 
 
 class Sender(Actions, Replays, Protocol):
-    """What acts."""
+    """What lists members, copies jobs and looks at them."""
 
 
 class Hands(Protocol):
