@@ -14,11 +14,12 @@ from django.utils.translation import gettext, pgettext_lazy
 from dashboard.axes import GROUND, HEIGHT, Scale, marks
 from dashboard.replays import keys
 from dashboard.replays.pace import left_s
-from dashboard.replays.seen import SPAN_MS, Seen
+from dashboard.replays.seen import Seen
 from dashboard.templatetags.mirante import moment
 from queues import deploys
 from queues.models import ReplayLine, ReplaySpan
 from queues.quantities import duration, number
+from queues.replay.spans import SPAN_MS
 from queues.replay.types import Told
 
 STEPS = 240  # points of a line at most

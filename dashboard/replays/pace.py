@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from dashboard.replays.seen import LATELY_MS, SPAN_MS, Seen
+from dashboard.replays.seen import LATELY_MS, Seen
 from queues.replay.pacing import SLOWER, pace_at
 from queues.replay.run import facts
+from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Terms
 from queues.replay.types import SENDS, Phase
 

@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from queues.models import Replay, ReplayLine, ReplayQueue, ReplaySpan
 from queues.replay.report import FailedAgain, failed_again
+from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Terms
 from queues.replay.types import ENDED, Phase
 from queues.replay.watching.asking import Canary, canary_standing
 
 LINES = 40  # of the feed that a page shows
-SPAN_MS = 5_000
 LATELY_MS = 10_000  # over which the pace is measured
 
 OfPlan = TypeVar("OfPlan", ReplayQueue, ReplayLine)

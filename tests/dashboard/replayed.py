@@ -11,6 +11,7 @@ from django.utils import timezone
 from queues.models import FailureGroup, Replay, ReplayJob, ReplayLine, ReplayQueue, ReplaySpan
 from queues.quantities import now_ms
 from queues.replay.naming import job_text
+from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Terms
 from queues.replay.types import Acts, Phase, Place, Told
 from queues.sendings import Fate
@@ -19,7 +20,6 @@ from tests.queues.replaying import a_plan, a_queue
 
 PAYMENTS = QueueRef("main", b"bull", b"payments")
 TERMS = Terms(pace_from=5, pace_to=20, double_s=30, canary=25, canary_failed=2, age_max_s=300, stop_percent=10)
-SPAN_MS = 5_000
 
 
 def started(phase: Phase = Phase.RUNNING, *, ago_s: int = 131, terms: Terms = TERMS, **values: Any) -> Replay:

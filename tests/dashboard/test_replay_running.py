@@ -19,13 +19,14 @@ from queues.models import Deploy, FailureGroup, Replay, ReplaySpan
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.replay.forgetting import FORGOTTEN
+from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Hours, Terms
 from queues.replay.types import Phase, Place, Stop, Told
 from queues.sendings import Conflict, Fate
 from queues.types import QueueRef
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
-from tests.dashboard.replayed import PAYMENTS, SPAN_MS, TERMS, row, spans, started, story, target, tell
+from tests.dashboard.replayed import PAYMENTS, TERMS, row, spans, started, story, target, tell
 from tests.failing import make_group
 from tests.queues.replaying import a_plan
 

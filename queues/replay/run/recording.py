@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection
 
-from queues.models import Replay, ReplayJob, ReplaySpan
+from queues.models import Replay, ReplayJob
 from queues.names import show_controls
+from queues.replay import spans
 from queues.replay.run import facts
 from queues.replay.run.calls import Came
 from queues.replay.run.run import Run
@@ -18,7 +19,6 @@ from queues.replay.watching.chains import let_go
 from queues.replay.watching.originals import KEPT, when
 from queues.sendings import Conflict
 
-SPAN_MS = 5_000
 NOTE = 1_000  # characters
 
 Values = tuple[str | int | bytes | None, ...]
@@ -35,7 +35,7 @@ def record(run: Run, came: Sequence[Came]) -> None:
     plan, now = run.replay, round(run.clock.now_ms)
     sent = [each for each in came if each.sent]
     refused = [each for each in came if not each.sent]
-    removing = [each.row.pk for each in sent if is_removed_now(each.row, run.terms)]
+    removing = [each.row.pk for each in sent if _is_removed_now(each.row, run.terms)]
     if removing:
         run.facts[facts.ORIGINALS] = [*run.facts.get(facts.ORIGINALS, ()), *removing]
     counts = {
@@ -50,18 +50,11 @@ def record(run: Run, came: Sequence[Came]) -> None:
             plans = _plans(refused)
             _write(_REFUSED, [_refused_values(each, plans) for each in refused])
             let_go(plan, [each.row.pk for each in refused])
-        for span, number in Counter((each.at_ms or now) // SPAN_MS for each in sent).items():
-            add_span(plan, span, sent=number)
+        for span, number in Counter((each.at_ms or now) // spans.SPAN_MS for each in sent).items():
+            spans.add(plan, span, sent=number)
 
 
-def add_span(plan: Replay, span: int, **counts: int) -> None:
-    """Add to five seconds of the chart. Within the transaction of the lease, which lets nobody else do so."""
-    row, made = ReplaySpan.objects.get_or_create(replay=plan, span=span, defaults=counts)
-    if not made:
-        ReplaySpan.objects.filter(pk=row.pk).update(**{name: getattr(row, name) + n for name, n in counts.items()})
-
-
-def is_removed_now(row: ReplayJob, terms: Terms) -> bool:
+def _is_removed_now(row: ReplayJob, terms: Terms) -> bool:
     """Whether the original of a copy, or the letter beside a job that is sent in place, goes as soon as that is sent.
 
     That of a copy whose data is edited stays until the copy has completed.

@@ -10,8 +10,9 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from queues.models import Replay, ReplayLine, ReplayQueue, ReplaySpan
+from queues.models import Replay, ReplayLine, ReplayQueue
 from queues.quantities import now_ms
+from queues.replay import spans
 from queues.replay.hands import Hands
 from queues.replay.types import Told
 from queues.replay.watching import chains
@@ -19,7 +20,6 @@ from queues.replay.watching.learnt import End, Learnt, fates
 from queues.replay.watching.streams import Gap, Stream
 from queues.sendings import Fate
 
-SPAN_MS = 5_000
 AHEAD_MS = 60_000  # that the clock of a worker may be ahead of ours on the chart
 ONE_LINE = timedelta(minutes=1)  # in which losses of one queue are one line
 
@@ -77,12 +77,9 @@ def _spans(replay: Replay, ends: Sequence[End]) -> None:
     counted: dict[int, Counter[Fate]] = defaultdict(Counter)
     for end in ends:
         if end.fate in (Fate.COMPLETED, Fate.FAILED):
-            counted[max(end.job.way.sent_ms, min(end.ended_ms, latest)) // SPAN_MS][end.fate] += 1
+            counted[max(end.job.way.sent_ms, min(end.ended_ms, latest)) // spans.SPAN_MS][end.fate] += 1
     for span, more in sorted(counted.items()):
-        values = {"completed": more[Fate.COMPLETED], "failed": more[Fate.FAILED]}
-        found = ReplaySpan.objects.filter(replay=replay, span=span)
-        if not found.update(**{name: F(name) + number for name, number in values.items()}):
-            ReplaySpan.objects.create(replay=replay, span=span, **values)
+        spans.add(replay, span, completed=more[Fate.COMPLETED], failed=more[Fate.FAILED])
 
 
 def _lost(replay: Replay, stream: Stream, gap: Gap) -> None:
