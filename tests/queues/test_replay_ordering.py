@@ -75,8 +75,8 @@ def test_permanent_failures_can_be_left_out() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queues.replay.ordering.placing.ROWS", 7)
-    monkeypatch.setattr("queues.replay.ordering.chains.ROWS", 5)
+    monkeypatch.setattr("queues.replay.ordering.PLACED", 7)
+    monkeypatch.setattr("queues.replay.ordering.CHAINED", 5)
 
 
 def of_keys(rng: random.Random, number: int) -> Replay:
