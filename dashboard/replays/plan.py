@@ -24,7 +24,7 @@ from queues.models import Replay
 from queues.operations.ability import ability
 from queues.quantities import duration, now_ms, number
 from queues.registry import backend
-from queues.replay.freezing.progress import progress
+from queues.replay.freezing import progress
 from queues.replay.limits import limits
 from queues.replay.preview import Preview, preview
 from queues.replay.steering import wanted

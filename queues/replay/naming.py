@@ -1,4 +1,4 @@
-"""What rows of plans are called: jobs and stays as in URLs, and back to exact bytes."""
+"""What the columns of a row name: jobs and stays as in URLs, back to exact bytes, and the queue that it goes to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from queues.actions import Target
 from queues.failures.store.ids import kept, linked
 from queues.models import ReplayJob
 from queues.names import decode_part, encode_part
+from queues.replay.types import Acts
 
 NAME = 200  # characters of a job's name, for eyes
 SEEN = 50  # characters of what was seen of a job: a score, or the time in its hash
@@ -36,3 +37,16 @@ def target_of(row: ReplayJob) -> Target:
     if not is_exact(row.job):
         raise ValueError(row.job)
     return Target(job_id(row.job), decode_part(row.seen, colon=True) if row.seen else b"")
+
+
+def score_ms(seen: str) -> int | None:
+    """The score in ms that was seen of a failed or completed job; None where nothing was, or it is no number."""
+    try:
+        return int(float(decode_part(seen, colon=True))) if seen else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def goes_to(acts: str, queue: int, target: int | None) -> int:
+    """The queue, by its key, that a row is sent to: a copy to its target, if it has one."""
+    return target if acts == Acts.COPY and target is not None else queue

@@ -3,8 +3,7 @@
 Steps: collecting, looking, and reading where the terms need the jobs' data; then the plan is a draft.
 """
 
-from queues.replay.freezing.again import relook, reread, step_after
-from queues.replay.freezing.progress import Progress, progress
-from queues.replay.freezing.work import Freezing, Step
+from queues.replay.freezing.steps import Progress, Step, progress, relook, reread, step_after
+from queues.replay.freezing.work import Freezing
 
 __all__ = ["Freezing", "Progress", "Step", "progress", "relook", "reread", "step_after"]

@@ -11,8 +11,7 @@ from queues.jsonload import Unreadable, load
 from queues.models import Replay, ReplayJob
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
-from queues.replay.freezing.items import BATCH, Item, Told, by_queue
-from queues.replay.freezing.rows import as_row
+from queues.replay.freezing.items import BATCH, Item, Told, as_row, by_queue
 from queues.replay.freezing.seeing import target_of
 from queues.replay.freezing.stock import stocked
 from queues.replay.hands import Hands

@@ -8,11 +8,13 @@ sums      rows of [target or null, conflict, permanent, jobs, first and last cre
           letters]
 groups    rows of [group, jobs], the largest 50; `more_groups` how many there are besides
 examples  conflict -> keys of up to three rows
+first     order -> keys of the first rows that could be sent; missing where a page can look for them
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -20,8 +22,8 @@ from django.db import connection
 from queues.models import ReplayJob
 from queues.replay.freezing.choosing import FINISHED
 from queues.replay.freezing.items import Told
-from queues.replay.freezing.ranking import rank
-from queues.replay.terms import Ordering
+from queues.replay.freezing.ranking import could_be, is_sent, rank
+from queues.replay.terms import Ordering, Terms
 from queues.replay.types import CHOICES, Acts
 from queues.sendings import Conflict
 
@@ -70,6 +72,15 @@ class Sum(NamedTuple):
         first, last, failed_first, failed_last = times
         kind = (target, Conflict(conflict), bool(permanent), jobs)
         return cls(*kind, first, last, failed_first, failed_last, int(letters or 0), int(copies or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Jobs. `permanent` are those that could be sent and whose failures are of the permanent class."""
+
+    to_send: int = 0
+    left_out: int = 0
+    permanent: int = 0
 
 
 def begun(frozen: Frozen, *, reading: bool = False) -> dict[str, Any]:
@@ -136,6 +147,13 @@ def _asked(statement: str, values: Sequence[str | int]) -> list[Any]:
 def sums(frozen: Frozen) -> Sequence[Sum]:
     """The rows of a plan, counted by what they have in common; none before it was frozen."""
     return [Sum.of(row) for row in frozen.get(SUMS, ())]
+
+
+def estimated(sums: Sequence[Sum], terms: Terms) -> Counts:
+    """How many are sent and left out, by what freezing counted."""
+    to_send = sum(each.jobs for each in sums if is_sent(each.conflict, each.permanent, terms))
+    permanent = sum(each.jobs for each in sums if each.permanent and could_be(each.conflict, terms))
+    return Counts(to_send, sum(each.jobs for each in sums) - to_send, permanent)
 
 
 def _added(known: Mapping[str, int], more: Mapping[int, int]) -> dict[str, int]:

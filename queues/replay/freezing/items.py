@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
@@ -117,6 +117,10 @@ _READ = (
 _WRITE = f"UPDATE {_TABLE} SET {', '.join(f'{name} = %s' for name in _columns(Item))} WHERE id = %s"  # noqa: S608
 _of_new, _of_item = attrgetter(*_names(New)), attrgetter(*_names(Item), "pk")
 
+# What is shared with sending asks for of a row, besides its key.
+_OF_ROW = ("job", "seen", "state", "acts", "letter")
+_QUEUES_OF_ROW = ("queue", "target", "letter_queue")
+
 
 def insert(replay: int, new: Iterable[New]) -> int:
     """Write rows; one that is there already stays as it is. Gives how many are new. Within a transaction."""
@@ -153,9 +157,14 @@ def by_queue(items: Iterable[Item]) -> dict[int, list[Item]]:
     return found
 
 
-def places(part: Sequence[object]) -> str:
-    """Placeholders for so many values."""
-    return ",".join(["%s"] * len(part))
+def as_row(item: Item, row: ReplayJob) -> ReplayJob:
+    """The same as the model has it. `row` is filled anew for each, and not saved: to make a million takes too long."""
+    row.pk = item.pk
+    for name in _OF_ROW:
+        setattr(row, name, getattr(item, name))
+    for name in _QUEUES_OF_ROW:
+        setattr(row, f"{name}_id", getattr(item, name))
+    return row
 
 
 @dataclass(slots=True)

@@ -21,8 +21,7 @@ from queues.names import visible
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.choosing import choose
-from queues.replay.freezing.items import Item, Told, by_queue, is_out
-from queues.replay.freezing.rows import as_row
+from queues.replay.freezing.items import Item, Told, as_row, by_queue, is_out
 from queues.replay.freezing.seeing import bounded, see, target_of
 from queues.replay.freezing.stock import stocked
 from queues.replay.hands import Hands

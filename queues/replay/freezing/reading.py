@@ -12,9 +12,8 @@ from queues.models import ReplayJob
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing import counting
 from queues.replay.freezing.book import Book
-from queues.replay.freezing.items import Item, by_queue, read, write
+from queues.replay.freezing.items import Item, as_row, by_queue, read, write
 from queues.replay.freezing.keys import key_of
-from queues.replay.freezing.rows import as_row
 from queues.replay.freezing.seeing import target_of
 from queues.replay.freezing.stock import stocked
 from queues.replay.hands import Hands

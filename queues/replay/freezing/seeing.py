@@ -7,7 +7,7 @@ from queues.failures.store.rows import plain
 from queues.names import decode_part, visible
 from queues.quantities import LARGEST
 from queues.replay.freezing.items import Item
-from queues.replay.naming import NAME, job_id
+from queues.replay.naming import NAME, job_id, score_ms
 from queues.replay.types import Acts
 from queues.sendings import Conflict, Looked
 from queues.types import State
@@ -33,12 +33,9 @@ def see(item: Item, looked: Looked) -> None:
 
 def _score(item: Item) -> int | None:
     """When a failed job failed, by the score that names this stay: it may have failed again since."""
-    if item.state != State.FAILED.value or not item.seen:
+    if item.state != State.FAILED.value:
         return None
-    try:
-        return bounded(int(float(decode_part(item.seen, colon=True))))
-    except (ValueError, OverflowError):
-        return None
+    return bounded(score_ms(item.seen))
 
 
 def bounded(ms: int | None, known: int | None = None) -> int | None:

@@ -11,13 +11,10 @@ from queues.replay.freezing import counting
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.collecting import Collecting
 from queues.replay.freezing.looking import Looking
-from queues.replay.freezing.outcome import estimated
 from queues.replay.freezing.reading import Reading
 from queues.replay.freezing.steps import Step
 from queues.replay.hands import Hands
 from queues.replay.types import Phase, Told
-
-__all__ = ["Freezing", "Step"]
 
 
 @dataclass
@@ -79,7 +76,7 @@ class Freezing:
         for part in counting.counting(plan.pk, plan.frozen):
             with self.run.saving():  # a sign of life: counting a million rows takes a while
                 frozen = part
-        counts = estimated(counting.sums(frozen), self.run.terms)
+        counts = counting.estimated(counting.sums(frozen), self.run.terms)
         total = sum(each.jobs for each in counting.sums(frozen))
         values |= {"phase": Phase.DRAFT.value, "step": "", "cursor": "", "frozen": frozen, "total": total}
         values |= {"to_send": counts.to_send, "left_out": counts.left_out, "permanent": counts.permanent}

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from django.db.models import Q
 
 from queues.models import ReplayJob
+from queues.replay.naming import goes_to
 from queues.replay.run.run import Run
 from queues.replay.terms import KeyFailed
-from queues.replay.types import ENDS, Acts, Place
+from queues.replay.types import ENDS, Place
 from queues.sendings import Conflict, Fate
 
 
@@ -46,4 +47,4 @@ def awaited(run: Run) -> Collection[int]:
     """The queues, by their keys, in which jobs are that have not ended. One query by an index."""
     under_way = ReplayJob.objects.filter(replay=run.replay.pk, place=Place.SENT, ended_ms=None)
     rows = under_way.values_list("acts", "queue_id", "target_id").distinct()
-    return {queue if acts == Acts.RETRY or target is None else target for acts, queue, target in rows}
+    return {goes_to(*row) for row in rows}

@@ -12,7 +12,8 @@ from django.db.models.functions import Coalesce
 
 from queues.models import Failure, Replay, ReplayJob
 from queues.quantities import now_ms
-from queues.replay.types import Acts, Place
+from queues.replay.naming import goes_to
+from queues.replay.types import Place
 from queues.sendings import Fate
 
 CHUNK = 500  # failures that are asked for at once
@@ -34,8 +35,7 @@ class _Row(NamedTuple):
 
     @property
     def place(self) -> tuple[int, str]:
-        copied = self.acts == Acts.COPY and self.target is not None
-        return (self.target if copied and self.target is not None else self.queue), self.made or self.job
+        return goes_to(self.acts, self.queue, self.target), self.made or self.job
 
 
 _NAMES = ("pk", "queue_id", "target_id", "acts", "job", "made", "sent_ms", "failed_ms", "ended_ms")

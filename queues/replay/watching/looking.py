@@ -11,9 +11,8 @@ from django.db.models import Q
 
 from queues.actions import BATCH
 from queues.models import Queue, ReplayJob
-from queues.names import decode_part
 from queues.replay.hands import Hands
-from queues.replay.naming import job_id
+from queues.replay.naming import goes_to, job_id, score_ms
 from queues.replay.types import Acts, Place
 from queues.replay.watching.learnt import Learnt, Now
 from queues.replay.watching.taking import Taking
@@ -42,8 +41,7 @@ class _Row(NamedTuple):
 
     @property
     def landed(self) -> Landed:
-        copied = self.acts == Acts.COPY and self.target is not None
-        queue = self.target if copied and self.target is not None else self.queue
+        queue = goes_to(self.acts, self.queue, self.target)
         return Landed(Way(self.pk, self.sent_ms), queue, job_id(self.made or self.job))
 
 
@@ -93,7 +91,9 @@ class Looking:
 
     def _seen(self, learnt: Learnt, row: _Row, landed: Landed, standing: Standing) -> None:
         if standing.fate in (Fate.COMPLETED, Fate.FAILED):
-            put_back = standing.fate is Fate.FAILED and row.acts == Acts.RETRY and _stay(row) == standing.ended_ms
+            put_back = (
+                standing.fate is Fate.FAILED and row.acts == Acts.RETRY and score_ms(row.seen) == standing.ended_ms
+            )
             fate = Fate.GONE if put_back else standing.fate
             learnt.end(landed, fate, row.sent_ms if standing.ended_ms is None else standing.ended_ms)
         elif standing.fate in _GOING:
@@ -124,11 +124,3 @@ def _ref(queue: int) -> QueueRef:
 
 def _row(values: Sequence[object]) -> _Row:
     return _Row(*values)  # type: ignore[arg-type]
-
-
-def _stay(row: _Row) -> int | None:
-    """The score that it had in the failed set before it was sent, in ms."""
-    try:
-        return int(float(decode_part(row.seen, colon=True))) if row.seen else None
-    except (ValueError, OverflowError):
-        return None

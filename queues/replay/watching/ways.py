@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from queues.failures.store.rows import parts
 from queues.models import Replay, ReplayJob
-from queues.replay.naming import is_exact, job_id, job_text
+from queues.replay.naming import goes_to, is_exact, job_id, job_text
 from queues.replay.types import Acts, Place
 
 MEMORY = 100_000  # jobs; where more are under way, those that events name are asked for
@@ -109,7 +109,6 @@ def _landed(rows: QuerySet[ReplayJob]) -> Iterable[Landed]:
     for pk, acts, queue, target, job, made, sent_ms in found.iterator(chunk_size=5_000):
         here = made or job
         if is_exact(here):
-            copied = acts == Acts.COPY and target is not None
             # Written by ourselves, so it need not be looked at again whether it is a slug.
             name = job_id(here) if here.startswith("~") else here.encode("ascii")
-            yield Landed(Way(pk, sent_ms or 0), target if copied else queue, name)
+            yield Landed(Way(pk, sent_ms or 0), goes_to(acts, queue, target), name)
