@@ -63,5 +63,4 @@ class Cancelling:
             "cursor": "",
             "down_since": None,
         }
-        if self.run.move(Phase.CANCELLED, None, **values):
-            complete(plan, Status.STOPPED)
+        self.run.move(Phase.CANCELLED, None, also=lambda: complete(plan, Status.STOPPED), **values)

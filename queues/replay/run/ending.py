@@ -77,8 +77,7 @@ def finish(run: Run) -> None:
     plan = run.replay
     told = {"completed": plan.completed, "failed": plan.failed, "other": plan.other}
     values = {"ended_at": timezone.now(), "step": TIDYING if leaves_receipts(plan) else "", "down_since": None}
-    if run.move(Phase.DONE, Told.DONE, told, **values):
-        complete(plan, Status.DONE)
+    run.move(Phase.DONE, Told.DONE, told, also=lambda: complete(plan, Status.DONE), **values)
 
 
 def leaves_receipts(plan: Replay) -> bool:
@@ -88,7 +87,10 @@ def leaves_receipts(plan: Replay) -> bool:
 
 
 def complete(plan: Replay, status: Status) -> None:
-    """Complete the entry of the start, as far as it is not: with an outcome for each job, and a sentence."""
+    """Complete the entry of the start, as far as it is not: with an outcome for each job, and a sentence.
+
+    Within the transaction that ends the plan.
+    """
     outcomes, now = _outcomes(plan), timezone.now()
     if plan.entry_id is None:
         return

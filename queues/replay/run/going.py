@@ -89,12 +89,16 @@ class Going:
         self._looks.look()
         self._targets.refresh()
         if self.run.phase is Phase.CANARY:
-            moved = canary.judge(self.run)
-            if moved:
-                self._looks.at_once()  # what failed again in the canary counts for the rest, too
-            return moved
+            return self._judged()
         told = failing(self.run)
         return told is not None and stop(self.run, Stop.FAILING, told)
+
+    def _judged(self) -> bool:
+        """Whether the canary has moved the plan to another phase."""
+        moved = canary.judge(self.run)
+        if moved:
+            self._looks.at_once()  # what failed again in the canary counts for the rest, too
+        return moved
 
     def _nothing_ready(self) -> float:
         """All is sent that could be: of the canary, of the plan, or but for those that wait for others."""
@@ -103,7 +107,7 @@ class Going:
         if run.phase is Phase.CANARY:
             if run.facts.get(facts.CANARY_AT) is None:
                 canary.sent(run)
-            if canary.judge(run):
+            if self._judged():
                 return 0.0
         elif not chains.are_held(run):
             return all_sent(run)

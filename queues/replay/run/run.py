@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,12 +117,24 @@ class Run:
         """A line of the feed. Within a transaction of `saving`."""
         ReplayLine.objects.create(replay=self.replay, kind=kind, facts=dict(facts or {}))
 
-    def move(self, phase: Phase, told: Told | None, facts: Mapping[str, object] | None = None, **values: Any) -> bool:
-        """To another phase, with its line; False where somebody has changed it meanwhile: then that is known now."""
+    def move(
+        self,
+        phase: Phase,
+        told: Told | None,
+        facts: Mapping[str, object] | None = None,
+        *,
+        also: Callable[[], object] = lambda: None,
+        **values: Any,
+    ) -> bool:
+        """To another phase, with its line; False where somebody has changed it meanwhile: then that is known now.
+
+        `also` writes what belongs to it, in the same transaction.
+        """
         try:
             with self.saving(phase=phase, **values):
                 if told is not None:
                     self.tell(told, facts)
+                also()
         except Steered:
             self.look()
             return False
