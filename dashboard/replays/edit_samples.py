@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
-from queues import masking
+from dashboard.replays.edit import rules_of
 from queues.actions import Stored
 from queues.errors import QueueError
 from queues.operations.sending import writer
+from queues.redaction import Rules
 from queues.replay.copies import Unmapped, copied
 from queues.replay.patching import Line, Patcher, Unfit, compared, patcher
 from queues.replay.preview import Sight
@@ -54,17 +55,26 @@ class Edited:
         return sum(sample.lines is not None and not sample.lines for sample in self.samples)
 
     @property
+    def unseen(self) -> int:
+        """Of which only what is hidden could have changed."""
+        return sum(sample.lines[0].kind == "unseen" for sample in self.samples if sample.lines)
+
+    @property
     def changed(self) -> int:
-        return self.number - self.unfit - self.unchanged
+        return self.number - self.unfit - self.unchanged - self.unseen
 
 
-def edited(terms: Terms, sights: Sequence[Sight], *, data: bytes | None = None) -> Edited | None:
-    """What becomes of these jobs, a short call for each of their queues; None without an edit. No `QueueError`."""
+def edited(terms: Terms, sights: Sequence[Sight], *, data: bytes | None = None, blind: bool = True) -> Edited | None:
+    """What becomes of these jobs, a short call for each of their queues; None without an edit. No `QueueError`.
+
+    `blind` as in `patching.compared`.
+    """
     if terms.patch is None or (terms.patch.kind is PatchKind.WHOLE and data is None):
         return None
     try:
         change, found = patcher(terms.patch, data), _read(sights)
-        return Edited([_sample(terms, sight, found.get(sight.job), change) for sight in sights if sight.job])
+        samples = [_sample(terms, sight, found.get(sight.job), change, blind) for sight in sights if sight.job]
+        return Edited(samples)
     except QueueError as error:
         return Edited(error=str(error))
 
@@ -85,7 +95,7 @@ def _by_queue(sights: Sequence[Sight]) -> Iterator[tuple[QueueRef, Sequence[byte
         yield queue, [job.id for job in jobs if job.queue == queue]
 
 
-def _sample(terms: Terms, sight: Sight, stored: Stored | None, change: Patcher) -> EditSample:
+def _sample(terms: Terms, sight: Sight, stored: Stored | None, change: Patcher, blind: bool) -> EditSample:
     if stored is None or sight.job is None:
         return EditSample(sight, None, _("It is gone, or too large to be shown."))
     try:
@@ -93,4 +103,10 @@ def _sample(terms: Terms, sight: Sight, stored: Stored | None, change: Patcher) 
         after = change(before)
     except (Unfit, Unmapped) as error:
         return EditSample(sight, None, str(error))
-    return EditSample(sight, compared(before, after, masking.rules_for(sight.job.queue)))
+    return EditSample(sight, compared(before, after, _rules(sight, sight.job.queue), blind=blind))
+
+
+def _rules(sight: Sight, queue: QueueRef) -> Rules:
+    """What is hidden in the queue it is in, and in the one it goes to."""
+    target = sight.row.target
+    return rules_of(queue, QueueRef.from_slug(queue.source, target.slug) if target else None)

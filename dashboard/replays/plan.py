@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from dashboard.access import RIGHTS, Right, allowed
-from dashboard.replays import sentence, words
+from dashboard.replays import hidden, sentence, words
 from dashboard.replays.edit_samples import edited
 from dashboard.replays.forms import fresh_key
 from dashboard.replays.found import conflict_row, target_row
@@ -51,17 +51,19 @@ class Start:
     undo_s: int = 0
 
 
-def shape_of(replay: Replay, found: Sequence[Conflict]) -> Shape:
-    """What of the form fits a plan in which these conflicts were found."""
-    patch = Terms.of(replay.terms).patch
-    whole = patch is not None and patch.kind is PatchKind.WHOLE
-    return Shape(replay.source.name, [each for each in found if each in CHOICES], whole)
+def shape_of(replay: Replay, found: Sequence[Conflict], *, reveals: bool) -> Shape:
+    """What of the form fits a plan in which these conflicts were found, for who may reveal hidden values or not."""
+    terms = Terms.of(replay.terms)
+    whole = terms.patch is not None and terms.patch.kind is PatchKind.WHOLE
+    sealed = not reveals and hidden.is_sealed(replay, terms)
+    return Shape(replay.source.name, [each for each in found if each in CHOICES], whole, sealed)
 
 
-def form_of(replay: Replay, sent: QueryDict) -> TermsForm:
+def form_of(request: HttpRequest, replay: Replay) -> TermsForm:
     """The form as it was sent. It shows what it showed then."""
+    sent, reveals = request.POST, allowed(request.user, Right.REVEAL)
     found = [conflict for conflict in CHOICES if f"choice-{conflict.value}" in sent]
-    return TermsForm(sent, terms=Terms.of(replay.terms), shape=shape_of(replay, found))
+    return TermsForm(sent, terms=Terms.of(replay.terms), shape=shape_of(replay, found, reveals=reveals))
 
 
 def context(
@@ -70,14 +72,15 @@ def context(
     """What `replays/plan.html` needs. Some fifteen bounded queries; a short call of the server for what is edited."""
     terms = _terms(replay, form)
     seen = preview(replay, terms)
+    reveals = allowed(request.user, Right.REVEAL)
     if form is None:
-        shape = shape_of(replay, [each.conflict for each in seen.conflicts])
+        shape = shape_of(replay, [each.conflict for each in seen.conflicts], reveals=reveals)
         form = TermsForm(terms=terms, shape=shape)
     phase = Phase(replay.phase)
     may = allowed(request.user, Right.REPLAY)
     source = replay.source.name
     return {
-        **live(replay, terms, seen),
+        **live(replay, terms, seen, reveals=reveals),
         "form": form,
         "edits": may and phase in EDITABLE,
         "may": may,
@@ -122,7 +125,7 @@ def _silent_since(replay: Replay) -> datetime | None:
     return due if timezone.now() - due > SILENT else None
 
 
-def live(replay: Replay, terms: Terms, seen: Preview) -> Mapping[str, object]:
+def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mapping[str, object]:
     """The parts that follow what is typed: the sentences, the pace, what is edited, and the button that starts it."""
     early = replay.phase == Phase.FREEZING and not seen.number
     copies = copies_of(replay, terms, seen)
@@ -144,7 +147,7 @@ def live(replay: Replay, terms: Terms, seen: Preview) -> Mapping[str, object]:
         "copies": copies,
         "chart": None if is_flat(terms) else pace_chart(terms, seen.to_send),
         "targets": [target_row(each, terms) for each in seen.targets],
-        "edited": edited(terms, seen.sample, data=bytes(replay.data) if replay.data else None),
+        "edited": edited(terms, seen.sample, data=bytes(replay.data) if replay.data else None, blind=not reveals),
         "start": _start(replay, seen),
     }
 

@@ -52,6 +52,12 @@ class Shape:
     source: str
     conflicts: Sequence[Conflict] = ()  # of which something can be chosen
     whole: bool = False  # it is of one job, whose data was edited
+    sealed: bool = False  # its edit is about what is hidden from who looks at it
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its edit stays what it is."""
+        return self.whole or self.sealed
 
 
 def _radio(label: Words, choices: Sequence[tuple[str, Words]]) -> forms.ChoiceField:
@@ -156,7 +162,7 @@ class TermsForm(ActForm):
     def __init__(self, *args: Any, terms: Terms, shape: Shape, **kwargs: Any) -> None:
         super().__init__(*args, initial=initial(terms, shape.source), **kwargs)
         self.before, self.shape = terms, shape
-        if shape.whole:
+        if shape.fixed:
             del self.fields["edit"], self.fields["patch_text"]
         for conflict in shape.conflicts:
             self.fields[_named(conflict)] = _choice(conflict)
@@ -183,6 +189,9 @@ class TermsForm(ActForm):
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.shape.sealed and "edit" in self.data:
+            # The page showed another edit, or none.
+            self.add_error(None, _("Somebody has changed the plan meanwhile: look at it again."))
         for tick, field in (("stop_failing", "stop_percent"), ("hold_depth", "depth_max"), ("hold_age", "age_max")):
             if given.get(tick):
                 self._needs(field, _("Say how many."))
@@ -253,7 +262,7 @@ class TermsForm(ActForm):
             after_loss=AfterLoss(given["after_loss"]),
             without_permanent=given["without_permanent"],
             choices=self._chosen(given),
-            patch=self.before.patch if self.shape.whole else _patch(given),
+            patch=self.before.patch if self.shape.fixed else _patch(given),
         )
 
     def _chosen(self, given: Mapping[str, Any]) -> Mapping[Conflict, Any]:

@@ -10,8 +10,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from dashboard.access import Right, actor_of, requires_right
+from dashboard.access import Right, actor_of, allowed, requires_right
 from dashboard.http import STATUS, page
+from dashboard.replays import hidden
 from dashboard.replays import plan as plans
 from dashboard.replays.forms import ActForm, CancelForm, PaceForm
 from dashboard.replays.making import made
@@ -58,8 +59,8 @@ def look(request: HttpRequest, pk: int) -> HttpResponse:
 def start(request: HttpRequest, pk: int) -> HttpResponse:
     """Start a draft by the terms that were sent, or have it wait for approval."""
     found = of(pk)
-    form = plans.form_of(found, request.POST)
-    if not _valid(form, found):
+    form = plans.form_of(request, found)
+    if not _valid(request, form, found):
         return shown(request, found, form=form, error=_wrong(), status=422)
     try:
         steering.start(_asked(request, form), found, form.terms, typed=form.cleaned_data["sure"])
@@ -157,8 +158,8 @@ def _act(request: HttpRequest, pk: int, do: Act, *, said: str = "", to: str = ""
 
 def _kept(request: HttpRequest, found: Replay, said: str, then: Callable[[Replay], None] | None = None) -> HttpResponse:
     """Keep the terms that were sent; or the form again, with what is wrong."""
-    form = plans.form_of(found, request.POST)
-    if not _valid(form, found):
+    form = plans.form_of(request, found)
+    if not _valid(request, form, found):
         return shown(request, found, form=form, error=_wrong(), status=422)
     try:
         steering.save(_asked(request, form), found, form.terms)
@@ -173,17 +174,18 @@ def _kept(request: HttpRequest, found: Replay, said: str, then: Callable[[Replay
 
 def _live(request: HttpRequest, found: Replay) -> HttpResponse:
     """What the terms that are being typed would come to: nothing is kept."""
-    form = plans.form_of(found, request.POST)
-    if not _valid(form, found):
+    form = plans.form_of(request, found)
+    if not _valid(request, form, found):
         return page(request, "replays/plan.html#typing", {"form": form})
-    context = plans.live(found, form.terms, preview(found, form.terms))
+    context = plans.live(found, form.terms, preview(found, form.terms), reveals=allowed(request.user, Right.REVEAL))
     return page(request, "replays/plan.html#typed", {**context, "form": form})
 
 
-def _valid(form: TermsForm, found: Replay) -> bool:
-    """Whether the terms can be kept; what is wrong stands at the fields."""
+def _valid(request: HttpRequest, form: TermsForm, found: Replay) -> bool:
+    """Whether the terms can be kept, by who sends them; what is wrong stands at the fields."""
     if form.is_valid():
-        form.take(check(found, form.terms))
+        barred = {} if allowed(request.user, Right.REVEAL) else hidden.wrong(found, form.terms)
+        form.take({**barred, **check(found, form.terms)})
     return form.is_valid()
 
 

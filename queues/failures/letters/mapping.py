@@ -80,9 +80,7 @@ def mapping_of(queue: QueueRef) -> Mapping:
 def made(own: tuple[tuple[str, str], ...]) -> Mapping:
     """A mapping from pairs of part and path, as `checked` gives them."""
     chosen = dict(own)
-    found = {
-        part: [_steps(path) for path in ([chosen[part]] if part in chosen else COMMON[part])] for part in PARTS
-    }
+    found = {part: [_steps(path) for path in ([chosen[part]] if part in chosen else COMMON[part])] for part in PARTS}
     return Mapping(found, frozenset(chosen))
 
 

@@ -24,7 +24,9 @@ _FAR = 2000  # and beyond which no line in between is looked for
 
 
 class Line(NamedTuple):
-    """A line for eyes. `kind` is same, out (of before), in (of after), gap (`number` lines left out) or note."""
+    """A line for eyes. `kind` is same, out (of before), in (of after), gap (`number` lines left out), note or unseen:
+    a note that nothing differs but what is hidden, if anything.
+    """
 
     kind: str
     text: str = ""
@@ -34,18 +36,27 @@ class Line(NamedTuple):
 class _Side(NamedTuple):
     true: Sequence[str]
     shown: Sequence[str]  # the same lines, what is hidden masked
+    hides: bool
 
 
-def compared(before: bytes, after: bytes, rules: Rules) -> Sequence[Line]:
+def compared(before: bytes, after: bytes, rules: Rules, *, blind: bool = False) -> Sequence[Line]:
     """What differs, with some lines around it; nothing where nothing does.
 
-    A hidden value that differs stands there as dots on both sides. Bounded in lines; at most some 0.5 s.
+    A hidden value that differs stands there as dots on both sides. `blind`, for who may not see it: neither whether it
+    differs is told, else whoever can choose what stands on one side could find it by trying. Bounded in lines; at most
+    some 0.5 s.
     """
-    if before == after:
+    if before == after and not blind:
         return []
     if max(len(before), len(after)) > LARGEST:
         return [Line("note", _("It is larger than %(size)s, too large to be shown here.") % {"size": size(LARGEST)})]
     was, now = _side(before, rules), _side(after, rules)
+    if blind and (was.hides or now.hides):
+        if was.shown == now.shown:
+            return [Line("unseen", _("Nothing changes of what is shown here."))]
+        return list(_few(_lines(was._replace(true=was.shown), now._replace(true=now.shown))))
+    if before == after:
+        return []
     if was.true == now.true:
         return [Line("note", _("Only how it is written differs, not what it says."))]
     lines = list(_few(_lines(was, now)))
@@ -56,9 +67,10 @@ def compared(before: bytes, after: bytes, rules: Rules) -> Sequence[Line]:
 
 def _side(data: bytes, rules: Rules) -> _Side:
     body = Body(data, len(data))
-    true, shown = (show(body, each).text.split("\n") for each in (NOTHING, rules))
+    masked = show(body, rules)
+    true, shown = show(body, NOTHING).text.split("\n"), masked.text.split("\n")
     # Text that is no JSON can be hidden over many lines: then only what is shown can be compared.
-    return _Side(true if len(true) == len(shown) else shown, shown)
+    return _Side(true if len(true) == len(shown) else shown, shown, masked.hidden > 0)
 
 
 def _lines(was: _Side, now: _Side) -> Iterator[Line]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from django.utils.translation import gettext as _
 
 from queues.errors import BadInput
 from queues.names import show_controls
 from queues.payload.parsing import parses
+from queues.payload.scan import scan
 from queues.quantities import size
 from queues.redaction import Rules, is_secret_key
-from queues.replay.patching.document import of_bytes, to_bytes, to_text
+from queues.replay.patching.document import name_of, of_bytes, to_bytes, to_text
 from queues.replay.patching.edit import Edit
 from queues.replay.patching.lines import lined
 from queues.replay.patching.merging import merged
@@ -62,11 +63,17 @@ def _edited(stored: bytes, edit: Edit) -> bytes:
 
 
 def _hidden(edit: Edit, rules: Rules) -> str:
-    """The first key of an edit whose values are hidden; "" where none is."""
+    """The first key of an edit whose values are hidden, be it on the way or in what is put; "" where none is."""
+    names = (to_text(name) for name in _names(edit))
+    return next((name for name in names if is_secret_key(name, rules)), "")
+
+
+def _names(edit: Edit) -> Iterator[str]:
+    """All keys that an edit names, one character a byte."""
     left = [edit]
     while left:
-        for name, inner in (left.pop().inside or {}).items():
-            if is_secret_key(to_text(name), rules):
-                return to_text(name)
-            left.append(inner)
-    return ""
+        now = left.pop()
+        yield from now.inside or ()
+        left += (now.inside or {}).values()
+        if now.put is not None:
+            yield from (name_of(key) for key, _value, _end, _whole in scan(now.put(), cut=False) if key is not None)
