@@ -105,12 +105,12 @@ def holding(seen: Seen) -> Shown:
         after = _("The plan waits for it and goes on by itself. No job is lost, none is sent twice.")
         return _notice("warn", format_html("<b>{}</b> {}. {}", text, moment(replay.down_since), after))
     if replay.holding and seen.phase not in HALTED:
-        why = words.stop(replay.holding, hold_facts(seen))
+        why = words.stop(replay.holding, _hold_facts(seen))
         return _notice("paused", format_html("<b>{}</b> {} {}", _("Holds:"), why, _("It goes on by itself.")))
     return ""
 
 
-def hold_facts(seen: Seen) -> Mapping[str, object]:
+def _hold_facts(seen: Seen) -> Mapping[str, object]:
     """The figures that belong to why it holds, as they are now where a target was read, else as the feed told them."""
     line = next((line for line in seen.lines if line.kind == Told.HELD), None)
     facts: dict[str, object] = dict(line.facts) if line else {}

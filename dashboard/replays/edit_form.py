@@ -44,9 +44,9 @@ class EditForm(DataForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.excerpt: Excerpt | None = None
-        self._compact = bool(self.before and self.before.json and compacted(self.before.text) == self.before.text)
+        self._compact = bool(self.before and self.before.json and _compacted(self.before.text) == self.before.text)
         if self._compact and self.before is not None:
-            self.initial["payload"] = laid_out(self.before.text)
+            self.initial["payload"] = _laid_out(self.before.text)
         lines = str(self.initial.get("payload", "")).count("\n") + 2
         if "payload" in self.fields:
             self.fields["payload"].widget.attrs["rows"] = min(max(lines, ROWS[0]), ROWS[1])
@@ -55,7 +55,7 @@ class EditForm(DataForm):
         typed: str = self.cleaned_data["payload"]
         self.excerpt = excerpt(typed)
         if self._compact and self.excerpt is None:
-            self.cleaned_data["payload"] = compacted(typed)
+            self.cleaned_data["payload"] = _compacted(typed)
         data = super().clean_payload()
         if self.before is not None and data == self.raw:
             raise forms.ValidationError(gettext("Nothing is changed yet."), code="same")
@@ -76,7 +76,7 @@ class EditForm(DataForm):
         self._put(seen=seen, from_state=state, looked="")
 
 
-def laid_out(text: str) -> str:
+def _laid_out(text: str) -> str:
     """JSON laid out for reading: every key, string and number as it is written. The same text where it is no JSON."""
     try:
         return "".join(piece[1] for piece in Layout(text, cut=False, rules=NOTHING).pieces())
@@ -84,7 +84,7 @@ def laid_out(text: str) -> str:
         return text
 
 
-def compacted(text: str) -> str:
+def _compacted(text: str) -> str:
     """JSON without the space between its parts."""
     return _SPACE.sub(r"\1", text)
 

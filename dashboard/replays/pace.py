@@ -32,10 +32,10 @@ def _part(span: int, begin_ms: int) -> float:
 
 def ceiling(seen: Seen) -> float | None:
     """Jobs a second that are sent at most now; None means as fast as the server takes them."""
-    return pace_at(seen.terms, climbed_s(seen))
+    return pace_at(seen.terms, _climbed_s(seen))
 
 
-def climbed_s(seen: Seen) -> float:
+def _climbed_s(seen: Seen) -> float:
     """For how many seconds it has climbed: the time in which it could not send does not count."""
     rest_at = seen.replay.rest_at
     if rest_at is None:
@@ -55,7 +55,7 @@ def left_s(seen: Seen) -> float | None:
     if allowed is None:
         lately = measured(seen)
         return replay.to_send / lately if lately else None
-    return _climbing_s(seen.terms, climbed_s(seen), replay.to_send)
+    return _climbing_s(seen.terms, _climbed_s(seen), replay.to_send)
 
 
 def _climbing_s(terms: Terms, s: float, number: int) -> float | None:

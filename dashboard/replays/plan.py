@@ -14,10 +14,10 @@ from dashboard.access import RIGHTS, Right, allowed
 from dashboard.replays import hidden, sentence, words
 from dashboard.replays.edit_samples import edited
 from dashboard.replays.forms import fresh_key
-from dashboard.replays.found import conflict_row, target_row
 from dashboard.replays.pace_chart import is_flat, pace_chart
-from dashboard.replays.terms_form import Shape, TermsForm
-from dashboard.replays.told import told
+from dashboard.replays.plan_rows import conflict_row, target_row
+from dashboard.replays.terms_form import Shape, TermsForm, queue_label
+from dashboard.replays.terms_words import told
 from queues import readings
 from queues.errors import NotFound
 from queues.models import Replay
@@ -51,7 +51,7 @@ class Start:
     undo_s: int = 0
 
 
-def shape_of(replay: Replay, found: Sequence[Conflict], *, reveals: bool) -> Shape:
+def _shape_of(replay: Replay, found: Sequence[Conflict], *, reveals: bool) -> Shape:
     """What of the form fits a plan in which these conflicts were found, for who may reveal hidden values or not."""
     terms = Terms.of(replay.terms)
     whole = terms.patch is not None and terms.patch.kind is PatchKind.WHOLE
@@ -63,7 +63,7 @@ def form_of(request: HttpRequest, replay: Replay) -> TermsForm:
     """The form as it was sent. It shows what it showed then."""
     sent, reveals = request.POST, allowed(request.user, Right.REVEAL)
     found = [conflict for conflict in CHOICES if f"choice-{conflict.value}" in sent]
-    return TermsForm(sent, terms=Terms.of(replay.terms), shape=shape_of(replay, found, reveals=reveals))
+    return TermsForm(sent, terms=Terms.of(replay.terms), shape=_shape_of(replay, found, reveals=reveals))
 
 
 def context(
@@ -74,7 +74,7 @@ def context(
     seen = preview(replay, terms)
     reveals = allowed(request.user, Right.REVEAL)
     if form is None:
-        shape = shape_of(replay, [each.conflict for each in seen.conflicts], reveals=reveals)
+        shape = _shape_of(replay, [each.conflict for each in seen.conflicts], reveals=reveals)
         form = TermsForm(terms=terms, shape=shape)
     phase = Phase(replay.phase)
     may = allowed(request.user, Right.REPLAY)
@@ -86,11 +86,11 @@ def context(
         "may": may,
         "role": RIGHTS[Right.REPLAY].label,
         "own": replay.started_by == request.user.get_username(),
-        "told": told(terms, source, copies_of(replay, terms, seen)),
+        "told": told(terms, source, _copies_of(replay, terms, seen)),
         "conflicts": [conflict_row(each, form) for each in seen.conflicts],
         "in_conflict": sum(each.number for each in seen.conflicts),
         "small": replay.total <= SMALL and phase is not Phase.FREEZING,
-        "letters": letters_of(replay, seen),
+        "letters": _letters_of(replay, seen),
         "queues": sorted(ref.label for ref in readings.names(source))[:200],
         "later": seen.later,
         "later_most": LATER_MOST,
@@ -128,13 +128,13 @@ def _silent_since(replay: Replay) -> datetime | None:
 def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mapping[str, object]:
     """The parts that follow what is typed: the sentences, the pace, what is edited, and the button that starts it."""
     early = replay.phase == Phase.FREEZING and not seen.number
-    copies = copies_of(replay, terms, seen)
+    copies = _copies_of(replay, terms, seen)
     about = sentence.About(
         None if early else seen.number,
         None if early else seen.to_send,
         seen.duration_s,
         copies,
-        _label(replay.source.name, terms.target),
+        queue_label(replay.source.name, terms.target),
         sentence.attempts_of(seen, terms),
         seen.permanent.permanent,
     )
@@ -152,14 +152,14 @@ def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mappi
     }
 
 
-def copies_of(replay: Replay, terms: Terms, seen: Preview) -> bool | None:
+def _copies_of(replay: Replay, terms: Terms, seen: Preview) -> bool | None:
     """Whether new jobs are sent: for all (True), for none (False), or only for letters (None)."""
     if terms.acts_copy or terms.patch or replay.made_from.get("state") == State.COMPLETED:
         return True
-    return None if letters_of(replay, seen) else False
+    return None if _letters_of(replay, seen) else False
 
 
-def letters_of(replay: Replay, seen: Preview) -> bool:
+def _letters_of(replay: Replay, seen: Preview) -> bool:
     """Whether letters are part of it."""
     return bool(seen.letters or replay.made_from.get("letters") or replay.made_from["kind"] == From.LETTERS)
 
@@ -168,11 +168,6 @@ def _terms(replay: Replay, form: TermsForm | None) -> Terms:
     """Those that were typed where they can be read, else those that are kept."""
     kept = Terms.of(replay.terms)
     return form.terms if form is not None and form.is_bound and form.is_valid() else kept
-
-
-def _label(source: str, slug: str) -> str:
-    found = readings.called(source, slug) if slug else None
-    return found.label if found else slug
 
 
 def _countdown(replay: Replay) -> Mapping[str, object]:

@@ -15,10 +15,10 @@ from dashboard.replays.halted import halted
 from dashboard.replays.outcome import Outcome, outcome
 from dashboard.replays.seen import Seen, see
 from dashboard.replays.sentence import About, Sentences, sentences
-from dashboard.replays.told import told
+from dashboard.replays.terms_form import queue_label
+from dashboard.replays.terms_words import told
 from dashboard.replays.verbs import cancel_form, cancel_words, pace_form, verbs
 from dashboard.words import shown
-from queues import readings
 from queues.models import Replay
 from queues.quantities import instant, now_ms
 from queues.registry import configured
@@ -94,7 +94,7 @@ def came_to(seen: Seen) -> Outcome | None:
 def plan(seen: Seen) -> Sentences:
     """How it was planned, in words."""
     terms, total = seen.terms, seen.replay.total
-    target = _label(seen.replay.source.name, terms.target) if terms.target else ""
+    target = queue_label(seen.replay.source.name, terms.target)
     return sentences(terms, About(found=total, to_send=seen.of, copies=copies(seen), target=target))
 
 
@@ -104,11 +104,6 @@ def copies(seen: Seen) -> bool | None:
     if seen.terms.acts_copy or seen.terms.patch or made_from.get("state") == State.COMPLETED:
         return True
     return None if made_from.get("kind") in (From.LETTERS, From.GROUP) else False
-
-
-def _label(source: str, slug: str) -> str:
-    found = readings.called(source, slug)
-    return found.label if found else slug
 
 
 def again(seen: Seen, live: Parts) -> Sequence[AgainRow]:

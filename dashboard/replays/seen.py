@@ -91,24 +91,24 @@ def look(
             lines.get(replay.pk, ()),
             lately.get(replay.pk, {}),
             _again(replay, known.get(replay.pk), recount=recount),
-            canary_standing(replay) if awaits_canary(replay) else None,
+            canary_standing(replay) if _awaits_canary(replay) else None,
         )
         for replay in replays
     }
 
 
 def _again(replay: Replay, before: Seen | None, *, recount: bool) -> Sequence[FailedAgain]:
-    if before is not None and (not recount or not counts_anew(replay, before)):
+    if before is not None and (not recount or not _counts_anew(replay, before)):
         return before.again
     return failed_again(replay) if replay.failed else ()
 
 
-def counts_anew(replay: Replay, before: Seen) -> bool:
+def _counts_anew(replay: Replay, before: Seen) -> bool:
     """Whether other jobs failed again than were counted, or the index had not read all of them by then."""
     return sum(each.number for each in before.again if each.slug) != replay.failed
 
 
-def awaits_canary(replay: Replay) -> bool:
+def _awaits_canary(replay: Replay) -> bool:
     """Whether its canary was sent, or is being sent, and the climb has not begun."""
     begun = replay.started_at is not None and replay.rest_at is None and replay.phase not in ENDED
     return begun and Terms.of(replay.terms).canary > 0

@@ -12,6 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.ask import named, say
+from dashboard.replays import words
 from dashboard.replays.terms_form import DAYS
 from queues.quantities import duration, number
 from queues.replay.preview import Further, Preview
@@ -181,12 +182,10 @@ def _climbs(terms: Terms) -> bool:
 
 
 def _pace(terms: Terms) -> str:
-    if terms.pace_to is None:
-        return gettext("as fast as the server takes them")
-    if _climbs(terms) and terms.pace_from is not None:
+    if _climbs(terms) and terms.pace_from is not None and terms.pace_to is not None:
         told = {"from": figure(terms.pace_from), "to": figure(terms.pace_to)}
         return gettext("%(from)s to %(to)s a second") % told
-    return gettext("%(pace)s a second") % {"pace": figure(terms.pace_to)}
+    return words.pace(terms.pace_to)
 
 
 def _more(terms: Terms, about: About) -> Iterator[SafeString]:

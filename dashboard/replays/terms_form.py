@@ -279,7 +279,7 @@ def initial(terms: Terms, source: str) -> dict[str, Any]:
     hours = terms.hours or Hours("12345", "09:00", "17:00", "UTC")
     told: dict[str, Any] = {
         "how": OTHER if terms.target else ORIGIN if terms.acts_copy else PLACE,
-        "target": _label(source, terms.target),
+        "target": queue_label(source, terms.target),
         "reset": RESET if terms.reset else KEPT,
         "originals": terms.originals.value,
         "order": terms.order.value,
@@ -318,8 +318,8 @@ def _choice(conflict: Conflict) -> forms.ChoiceField:
     return forms.ChoiceField(label=words.conflict(conflict), choices=choices, widget=forms.RadioSelect)
 
 
-def _label(source: str, slug: str) -> str:
-    """The queue that copies go to, as one types it."""
+def queue_label(source: str, slug: str) -> str:
+    """The queue that copies go to, as one types it; "" for none."""
     if not slug:
         return ""
     found = readings.called(source, slug)

@@ -1,4 +1,4 @@
-"""The words for phases, places, fates and conflicts of replays; the sentences of `telling` beside them."""
+"""The words for phases, places, fates and conflicts of replays; the sentences of `feed_words` beside them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from dashboard.replays.telling import line, pace, stop
-from queues.replay.types import Acts, Choice, From, Phase, Place
+from dashboard.replays.feed_words import line, pace, stop
+from queues.replay.types import Acts, Choice, Phase, Place
 from queues.sendings import Conflict, Fate
 
 __all__ = ["acts", "conflict", "conflict_mark", "does", "fate", "line", "mark", "pace", "phase", "place", "stop"]
@@ -124,13 +124,6 @@ DOES_SEND: Mapping[Conflict, Promise] = {
 ACTS_WORDS: Mapping[Acts, Promise] = {
     Acts.RETRY: pgettext_lazy("replay", "retried in place"),
     Acts.COPY: pgettext_lazy("replay", "sent as a new job"),
-}
-FROM_WORDS: Mapping[From, Promise] = {
-    From.JOB: pgettext_lazy("replay", "a job"),
-    From.SELECTION: pgettext_lazy("replay", "a selection"),
-    From.GROUP: pgettext_lazy("replay", "a group of failures"),
-    From.STATE: pgettext_lazy("replay", "a state of a queue"),
-    From.LETTERS: pgettext_lazy("replay", "dead letters"),
 }
 
 

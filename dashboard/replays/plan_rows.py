@@ -1,4 +1,4 @@
-"""What was found about a plan: the conflicts of its jobs, and the queues that these go to."""
+"""Rows of the page of a plan: the conflicts of its jobs, and the queues that these go to."""
 
 from __future__ import annotations
 

@@ -9,10 +9,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.replays.sentence import ORDER_WORDS, ORIGINAL_WORDS, figure
-from dashboard.replays.terms_form import DAYS
+from dashboard.replays.terms_form import DAYS, queue_label
 from dashboard.replays.words import pace as pace_words
 from dashboard.words import shown
-from queues import readings
 from queues.quantities import duration, number
 from queues.replay.terms import AfterLoss, KeyFailed, PatchKind, Terms
 
@@ -51,10 +50,9 @@ def _listed(parts: Iterator[str]) -> str:
 def _how(terms: Terms, source: str, copies: bool | None) -> str:
     if copies is False:
         return gettext("in place, under their own ids")
-    found = readings.called(source, terms.target) if terms.target else None
     where = gettext("to where they came from")
     if terms.target:
-        where = gettext("to %(queue)s") % {"queue": shown(found.label if found else terms.target)}
+        where = gettext("to %(queue)s") % {"queue": shown(queue_label(source, terms.target))}
     if copies:
         return gettext("as new jobs, %(where)s") % {"where": where}
     return gettext("in place what is still failed; of letters new jobs, %(where)s") % {"where": where}
