@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.db.models.base import ModelState
+
 from queues.models import ReplayJob
 from queues.replay.run.run import Run
 from queues.replay.types import Acts, Place
@@ -12,6 +14,8 @@ from queues.sendings import Conflict
 from queues.types import QueueRef, State
 
 ORPHANS = frozenset({Conflict.PARENT_FAILED, Conflict.PARENT_GONE})
+
+_READ = [each.attname for each in ReplayJob._meta.concrete_fields if each.name not in ("name", "note", "was")]
 
 Cursor = tuple[int, int]  # rank and key of the last row
 
@@ -35,12 +39,21 @@ def next_rows(run: Run, most: int, *, canary: bool, after: Cursor | None = None)
     if after is not None:
         rank, key = after
         found = found.filter(rank__gte=rank).exclude(rank=rank, pk__lte=key)
-    rows = list(found.defer("name", "note", "was").order_by("rank", "pk")[:most])
+    rows = [_row(found.db, values) for values in found.order_by("rank", "pk").values_list(*_READ)[:most]]
     for row in rows:
         row.queue = run.queue(row.queue_id)
         if row.target_id is not None:
             row.target = run.queue(row.target_id)
     return rows
+
+
+def _row(db: str, values: Sequence[object]) -> ReplayJob:
+    """A row as the ORM would make it, which takes four times as long; what was not read is read when asked for."""
+    row = ReplayJob.__new__(ReplayJob)
+    row._state = ModelState()
+    row._state.adding, row._state.db = False, db
+    vars(row).update(zip(_READ, values, strict=True))
+    return row
 
 
 def goes_to(row: ReplayJob) -> int:
