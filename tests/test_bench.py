@@ -78,7 +78,7 @@ def test_the_bench_of_replays_sends_every_job_and_counts_what_a_pace_lets_throug
         unavailable(lacks)
     printed = bench("--scale", "0.001", "--rounds", "1", "--seconds", "1", "replay")
     assert printed.count("### Replay: ") == 7
-    assert re.search(r"jobs that the ledger calls sent +\| +200 \| +\| +\| +200: yes \|", printed), printed
+    assert re.search(r"jobs that the ledger calls sent +\| +500 \| +\| +\| +500: yes \|", printed), printed
     assert re.search(r"jobs that have completed, by the ledger +\| +100 \| +100: yes \|", printed), printed
     assert "### Replay: pages of a plan of 200 jobs" in printed
 

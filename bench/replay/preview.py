@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.failures.floors import reading
@@ -41,20 +42,21 @@ class Figures:
     groups: int
 
 
-def measure(stage: Stage) -> list[Table]:
+def measure(stage: Stage) -> Iterator[Table]:
     """Tables of each size: what freezing takes, and the pages."""
-    sizes = [JOBS, *([LARGE] if stage.large else [])]
-    return [table for size in sizes for table in _measured(stage, stage.sized(size, 200))]
+    for size in [JOBS, *([LARGE] if stage.large else [])]:
+        yield from _measured(stage, stage.sized(size, 200))
 
 
-def _measured(stage: Stage, jobs: int) -> list[Table]:
+def _measured(stage: Stage, jobs: int) -> Iterator[Table]:
     source = f"preview-{jobs}"
     with place(stage, source, lambda client: failing(client, jobs, source, queues=1)) as held:
         with follower(held):
             until(lambda: read_whole(held), "the first scan", held)
         with product(stage, held) as made:
             plan, figures = _frozen(made, jobs, min(IDLE_S, stage.seconds or IDLE_S))
-            return [_table(figures), pages.measure(stage, made, plan)]
+            yield _table(figures)
+            yield pages.measure(stage, made, plan)
 
 
 def _frozen(made: Product, jobs: int, idle_s: float) -> tuple[Replay, Figures]:

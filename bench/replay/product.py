@@ -42,7 +42,7 @@ Fields = Mapping[str, str | int | float | Sequence[str]]
 
 
 class Person:
-    """Somebody who is signed in, and a kept connection to the web process."""
+    """Somebody who is signed in. Each form has a connection of its own: the web process closes kept ones."""
 
     def __init__(self, port: int, cookie: str) -> None:
         self._headers = {"Host": "localhost", "Cookie": f"{cookie}; {settings.CSRF_COOKIE_NAME}={TOKEN}"}
@@ -61,10 +61,9 @@ class Person:
         headers = {**self._headers, "Content-Type": "application/x-www-form-urlencoded"}
         self._connection.request("POST", path, body, headers)
         answer = self._connection.getresponse()
-        return answer.status, answer.headers.get("Location", ""), answer.read().decode()
-
-    def close(self) -> None:
+        told = answer.status, answer.headers.get("Location", ""), answer.read().decode()
         self._connection.close()
+        return told
 
 
 @dataclass(frozen=True)
@@ -119,10 +118,8 @@ def product(stage: Stage, held: Place) -> Iterator[Product]:
         process = closing.enter_context(worker(held.world, held.app, held.folder / "worker.log"))
         web = closing.enter_context(stage.web(held.world, app=held.app.url))
         pings = closing.enter_context(pinging(held.monitored.port))
-        person = Person(web.port, stage.cookie)
-        closing.callback(person.close)
         closing.callback(forget)
-        yield Product(held, web, person, psutil.Process(process.pid), pings)
+        yield Product(held, web, Person(web.port, stage.cookie), psutil.Process(process.pid), pings)
 
 
 def seed(client: redis.Redis, jobs: int) -> QueueRef:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.db.models import Max, Min, Sum
@@ -17,8 +17,11 @@ from bench.live.load import Helper
 from bench.measure import Peak, resident
 from bench.operate.board import Board, board
 from bench.operate.pinging import Pings
+from bench.replay import tables
+from bench.replay.figures import Done, Figures, Worked
 from bench.replay.floors import Ledger, moving
 from bench.replay.product import FREE, QUEUE, Product, forget, reached, seed
+from bench.report import Table
 from bench.stage import Stage
 from queues.models import Replay, ReplayJob, ReplayQueue
 from queues.replay.types import Phase, Place
@@ -27,48 +30,6 @@ JOBS, MANY = 20_000, 100_000
 ROUNDS = 3  # at most, of the smaller number
 WORKED = 2_000.0  # jobs a second that a worker completes
 IDLE_S, SETTLE_S = 3.0, 0.5
-
-
-@dataclass
-class Done:
-    """What was measured of one way: a value for each round. Seconds; memory is bytes."""
-
-    whole: list[float] = field(default_factory=list)  # from when it was asked for
-    sent: list[float] = field(default_factory=list)  # from the first job, until the last was sent
-    recorded: list[float] = field(default_factory=list)  # the same, until the last was written down
-    used: list[float] = field(default_factory=list)  # of a processor, by the worker
-    longest: list[float] = field(default_factory=list)  # PING, ms
-    nearly: list[float] = field(default_factory=list)
-    waiting: list[int] = field(default_factory=list)  # jobs, afterwards
-    ledger: list[int] = field(default_factory=list)  # rows that say that their job was sent
-    before: list[int] = field(default_factory=list)  # memory of the worker
-    peak: list[int] = field(default_factory=list)
-
-
-@dataclass
-class Figures:
-    """All that was measured with so many jobs."""
-
-    jobs: int
-    idle: Pings = field(default_factory=lambda: Pings(0, 0, 0))
-    ours: Done = field(default_factory=Done)
-    board: Done = field(default_factory=Done)
-    bare: Done = field(default_factory=Done)
-    written: list[float] = field(default_factory=list)  # seconds of the bare ledger
-
-
-@dataclass(frozen=True)
-class Worked:
-    """One plan whose jobs are completed meanwhile. Seconds from the first job."""
-
-    jobs: int
-    recorded: float  # until all were written down as sent
-    completed: float  # until the last was
-    ended: float  # until the ledger said so
-    known: int  # jobs that have completed, by the ledger
-    lost: int  # events
-    used: float  # of a processor, by the worker of the product
-    pings: Pings
 
 
 @dataclass(frozen=True)
@@ -130,14 +91,17 @@ class _Round:
         done.waiting.append(int(client.llen(f"bull:{QUEUE}:wait")) + int(client.zcard(f"bull:{QUEUE}:prioritized")))
 
 
-def measure(stage: Stage, made: Product) -> tuple[list[Figures], Worked]:
+def measure(stage: Stage, made: Product) -> Iterator[Table]:
     """20,000 several times, in turns that rotate; more of them once; and once with somebody who completes them."""
     with board(made.held.monitored.port, QUEUE, stage.folder / "board.log") as theirs:
         _Round(made, theirs, Figures(100)).run(0)  # what is loaded once is loaded by this
-        sizes = ((stage.sized(JOBS, 100), min(stage.rounds, ROUNDS)), (stage.sized(MANY, 200), 1))
-        idle_s = min(IDLE_S, stage.seconds or IDLE_S)
-        figures = [_figures(made, theirs, jobs, rounds, idle_s) for jobs, rounds in sizes]
-        return figures, _worked(made, stage.sized(JOBS, 100))
+        sizes = ((JOBS, min(stage.rounds, ROUNDS), 1.0), (MANY, 1, None))
+        for jobs, rounds, slower in sizes:
+            figures = Figures(stage.sized(jobs, jobs // 200), _idle(stage, made))
+            for number in range(rounds):
+                _Round(made, theirs, figures).run(number)
+            yield tables.sent(figures, slower=slower)
+        yield tables.worked(_worked(made, stage.sized(JOBS, 100)), WORKED)
 
 
 def moments(plan: Replay) -> tuple[float, float]:
@@ -146,13 +110,11 @@ def moments(plan: Replay) -> tuple[float, float]:
     return told["first"] / 1000, told["last"] / 1000
 
 
-def _figures(made: Product, theirs: Board, jobs: int, rounds: int, idle_s: float) -> Figures:
+def _idle(stage: Stage, made: Product) -> Pings:
+    """What a PING takes while nothing is done."""
     made.pings.since_last()
-    time.sleep(idle_s)
-    figures = Figures(jobs, made.pings.since_last())
-    for number in range(rounds):
-        _Round(made, theirs, figures).run(number)
-    return figures
+    time.sleep(min(IDLE_S, stage.seconds or IDLE_S))
+    return made.pings.since_last()
 
 
 def _worked(made: Product, jobs: int) -> Worked:
@@ -170,6 +132,7 @@ def _worked(made: Product, jobs: int) -> Worked:
     assert plan.ended_at is not None
     recorded, ended = plan.sent_at.timestamp() - first, plan.ended_at.timestamp() - first
     completed = told["last_ms"] / 1000 - first
+    forget()
     return Worked(jobs, recorded, completed, ended, plan.completed, lost, made.worked() - used, pings)
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from bench.measure import MB
-from bench.replay.sending import WORKED, Figures, Worked
+from bench.replay.figures import Figures, Worked
 from bench.report import Row, Table, limited
 
 PING_MS = 30.0
@@ -40,8 +40,8 @@ def sent(figures: Figures, *, slower: float | None) -> Table:
     return Table(f"Replay: {jobs:,} failed jobs, unthrottled", rows, (f"{how} {idle}",))
 
 
-def worked(found: Worked) -> Table:
-    """A plan beside a worker."""
+def worked(found: Worked, rate: float) -> Table:
+    """A plan beside a worker that completes so many a second."""
     jobs = found.jobs
     rows = [
         Row("from the first job until all are recorded as sent", _s(found.recorded)),
@@ -52,14 +52,8 @@ def worked(found: Worked) -> Table:
         Row("processor time of the worker, a job", f"{found.used / jobs * 1e6:.0f} us"),
         limited("longest PING meanwhile", round(found.pings.longest, 1), "ms", most=PING_MS),
     ]
-    note = f"Somebody completes {WORKED:,.0f} jobs a second meanwhile; the stream keeps BullMQ's 10,000 events."
+    note = f"Somebody completes {rate:,.0f} jobs a second meanwhile; the stream keeps BullMQ's 10,000 events."
     return Table(f"Replay: {jobs:,} failed jobs, unthrottled, and a worker", rows, (note,))
-
-
-def all_of(found: tuple[list[Figures], Worked]) -> list[Table]:
-    """The tables of what was sent unthrottled. Bull Board's time is the aim of the first."""
-    first, *others = found[0]
-    return [sent(first, slower=1.0), *(sent(each, slower=None) for each in others), worked(found[1])]
 
 
 def _against(what: str, ours: Sequence[float], theirs: Sequence[float], most: float | None = None) -> Row:
