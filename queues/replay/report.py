@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce
 
 from queues.models import FailureGroup, Replay, ReplayJob, ReplayLine, ReplayQueue
 from queues.replay.forgetting import FORGOTTEN
+from queues.replay.originals import REMOVED
 from queues.replay.types import Acts, Phase, Place, Stop, Told
 from queues.replay.watching.explaining import Explaining
-from queues.replay.watching.originals import REMOVED
 from queues.sendings import Conflict, Fate
 
 LINES = 200  # of the feed that are told

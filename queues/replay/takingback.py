@@ -15,11 +15,11 @@ from queues.actions import Outcome, Result, Target
 from queues.models import Queue, ReplayJob
 from queues.replay.hands import Hands
 from queues.replay.naming import is_exact, job_id, target_of
+from queues.replay.originals import KEPT, REMOVED, when
 from queues.replay.receipts import receipt
 from queues.replay.terms import Originals
 from queues.replay.types import Acts, Place
 from queues.replay.watching import Watching
-from queues.replay.watching.originals import KEPT, REMOVED, when
 from queues.replay.watching.taking import Taking
 from queues.replay.watching.ways import Way, under_way
 from queues.sendings import Conflict, Fate

@@ -47,7 +47,7 @@ BAD = {"j7", "j31"}
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many points in a short life."""
     monkeypatch.setattr("queues.replay.run.sending.BATCH", 10)
-    monkeypatch.setattr("queues.replay.run.originals.BATCH", 10)
+    monkeypatch.setattr("queues.replay.run.recording.BATCH", 10)
     monkeypatch.setattr("queues.replay.run.copying.CHUNK", 5)
     monkeypatch.setattr("queues.replay.run.going.SENDING_S", 0.0)
 

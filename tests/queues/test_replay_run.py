@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from queues.audit.types import Status
 from queues.models import AuditEntry, Replay, ReplayJob, ReplaySpan
-from queues.replay import steering
+from queues.replay import originals, steering
 from queues.replay.run import facts, running
 from queues.replay.run.ending import TIDYING
 from queues.replay.run.running import Later
@@ -27,7 +27,7 @@ from queues.replay.types import Acts, Choice, Phase, Place
 from queues.sendings import Conflict, Fate
 from queues.tasks import run_replay, run_replays
 from queues.types import QueueRef, State
-from tests.queues.replaying import OLGA, QUIET, SHOP, a_queue
+from tests.queues.replaying import OLGA, QUIET, SHOP, a_queue, hands
 from tests.queues.runs import a_plan_of, a_slice, fail, free, line, ran, started, told, until, work
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index")]
@@ -190,6 +190,18 @@ def test_a_letter_beside_a_job_goes_when_the_job_was_sent(valkey: redis.Redis) -
     until(plan, Phase.DONE, between=lambda: work(valkey))
     assert valkey.llen("bull:other:wait") == 0
     assert set(plan.jobs.values_list("original", flat=True)) == {"removed"}
+
+
+def test_a_letter_that_was_delayed_when_it_was_looked_at_is_removed_from_where_it_waits_by_then(
+    valkey: redis.Redis,
+) -> None:
+    plan = a_plan_of(valkey, [])
+    letters = a_queue(OTHER)
+    valkey.hset("bull:other:l", mapping={"name": "mail", "data": "{}", "opts": "{}", "timestamp": "1"})
+    valkey.lpush("bull:other:wait", "l")
+    ReplayJob.objects.create(replay=plan, queue=letters, job="l", seen="1", state=State.DELAYED, acts=Acts.COPY)
+    assert list(originals.remove(hands(plan), plan.jobs.all()).values()) == ["removed"]
+    assert valkey.llen("bull:other:wait") == 0
 
 
 def test_completed_jobs_are_sent_again_as_copies_with_new_numbers(valkey: redis.Redis) -> None:

@@ -11,7 +11,7 @@ from queues.audit.types import Status
 from queues.models import ReplayJob
 from queues.replay.run import facts
 from queues.replay.run.ending import TIDYING, complete, leaves_receipts
-from queues.replay.run.originals import remove_due
+from queues.replay.run.recording import remove_due
 from queues.replay.run.run import Run
 from queues.replay.takingback import take_back
 from queues.replay.types import TAKING_BACK, Phase, Place

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection
 
+from queues.actions import BATCH
 from queues.models import Replay, ReplayJob
 from queues.names import show_controls
-from queues.replay import spans
+from queues.replay import originals, spans
+from queues.replay.originals import KEPT, when
 from queues.replay.run import facts
 from queues.replay.run.calls import Came
 from queues.replay.run.run import Run
 from queues.replay.terms import Originals, Terms
 from queues.replay.types import Acts, Place
 from queues.replay.watching.chains import let_go
-from queues.replay.watching.originals import KEPT, when
 from queues.sendings import Conflict
 
 NOTE = 1_000  # characters
@@ -52,6 +53,19 @@ def record(run: Run, came: Sequence[Came]) -> None:
             let_go(plan, [each.row.pk for each in refused])
         for span, number in Counter((each.at_ms or now) // spans.SPAN_MS for each in sent).items():
             spans.add(plan, span, sent=number)
+
+
+def remove_due(run: Run) -> None:
+    """Remove the originals that are due, as the facts name them; nothing where none are.
+
+    A call for every thousand of a queue, and a transaction. May be interrupted anywhere and called again.
+    """
+    while due := run.facts.get(facts.ORIGINALS, []):
+        some = due[:BATCH]
+        words = originals.remove(run, ReplayJob.objects.filter(replay=run.replay.pk, pk__in=some, original=""))
+        run.facts[facts.ORIGINALS] = due[len(some) :]
+        with run.saving():
+            originals.note(words)
 
 
 def _is_removed_now(row: ReplayJob, terms: Terms) -> bool:

@@ -11,8 +11,7 @@ from queues.models import ReplayJob
 from queues.replay.run import facts
 from queues.replay.run.calls import Answer, Came, Retry
 from queues.replay.run.copying import copy
-from queues.replay.run.originals import remove_due
-from queues.replay.run.recording import record
+from queues.replay.run.recording import record, remove_due
 from queues.replay.run.rows import Cursor, Part, next_rows, parts
 from queues.replay.run.run import Run
 from queues.replay.types import Acts

@@ -8,12 +8,12 @@ from datetime import timedelta
 
 from queues.actions import BATCH
 from queues.models import ReplayJob
+from queues.replay.originals import REMOVED
 from queues.replay.run import facts
 from queues.replay.run.calls import receipt_of
 from queues.replay.run.rows import goes_to
 from queues.replay.run.run import Run
 from queues.replay.types import Acts, Place
-from queues.replay.watching.originals import REMOVED
 
 # A worker that was held up in the middle of a sending is long gone by then, and what it sent has arrived.
 REST = timedelta(minutes=10)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queues.events import Position, order
+from queues.replay import originals
 from queues.replay.hands import Hands
 from queues.replay.terms import Originals
-from queues.replay.watching import looking, originals
+from queues.replay.watching import looking
 from queues.replay.watching.beginning import join
 from queues.replay.watching.learnt import Learnt, named
 from queues.replay.watching.memory import Memory, fresh, keep, recall
@@ -225,7 +226,7 @@ class _Step:
         if self.memory.originals is None:
             self.memory.originals = set(originals.left(self.run))
         if self.memory.originals:
-            originals.remove(self.run, self.memory.originals)
+            originals.remove_completed(self.run, self.memory.originals)
             self.memory.originals.clear()
 
 
