@@ -38,6 +38,11 @@ STATUS: Mapping[type[QueueError], int] = {
 }
 
 
+def status_of(error: QueueError) -> int:
+    """The status of an answer that says this."""
+    return next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+
+
 def page(
     request: HttpRequest,
     template: str,
@@ -85,7 +90,7 @@ class QueueErrorMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, QueueError):
             return None
-        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+        status = status_of(error)
         fragment = getattr(request, "htmx", None) and not request.htmx.boosted  # type: ignore[attr-defined]
         template = "errors/queue_error.html#note" if fragment else "errors/queue_error.html"
         sent = request.method == "POST"

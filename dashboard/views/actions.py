@@ -17,11 +17,11 @@ from dashboard.actions.forms import ActionForm, DataForm
 from dashboard.actions.preview import preview
 from dashboard.actions.subject import JobSubject, QueueSubject
 from dashboard.actions.wording import job_title
-from dashboard.http import STATUS, page
+from dashboard.http import page, status_of
 from queues import audit, masking
 from queues.actions import Action, Outcome
 from queues.audit import Asked
-from queues.errors import NotFound, QueueError, ReadOnly, Unreachable, Unsure
+from queues.errors import NotFound, QueueError, Unreachable, Unsure
 from queues.models import AuditEntry
 from queues.names import decode_part
 from queues.payload import show
@@ -71,7 +71,7 @@ def act_job(request: HttpRequest, source: str, queue: str, job: bytes, action: s
         entry = doing.to_job(_asked(request, form), verb, ref, form)
     except QueueError as error:
         form.renew()
-        return _job_again(request, verb, ref, form, _told(error), status=_status(error))
+        return _job_again(request, verb, ref, form, _told(error), status=status_of(error))
     return _job_done(request, verb, ref, form, entry)
 
 
@@ -89,7 +89,7 @@ def act_queue(request: HttpRequest, source: str, queue: str, action: str) -> Htt
         entry = doing.to_queue(_asked(request, form), verb, ref, form)
     except QueueError as error:
         form.renew()
-        return _queue_again(request, verb, ref, form, _told(error), status=_status(error))
+        return _queue_again(request, verb, ref, form, _told(error), status=status_of(error))
     if verb in doing.BACKGROUND:
         return redirect("audit-entry", entry.pk)
     if not set(audit.counts(entry)) <= WELL:
@@ -211,12 +211,6 @@ def _job_done(request: HttpRequest, verb: Action, ref: JobRef, form: ActionForm,
 def _back(address: str, entry: AuditEntry) -> HttpResponse:
     """To a page that tells what came of it."""
     return redirect(f"{address}{'&' if '?' in address else '?'}done={entry.pk}")
-
-
-def _status(error: QueueError) -> int:
-    if isinstance(error, ReadOnly):
-        return 403
-    return next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
 
 
 def _told(error: QueueError) -> str:

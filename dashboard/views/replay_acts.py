@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from dashboard.access import Right, actor_of, allowed, requires_right
-from dashboard.http import STATUS, page
+from dashboard.http import page, status_of
 from dashboard.replays import hidden
 from dashboard.replays import plan as plans
 from dashboard.replays.forms import ActForm, CancelForm, PaceForm
@@ -199,16 +199,12 @@ def _form_again(request: HttpRequest, found: Replay, form: TermsForm, error: Que
         form.take(error.fields)
     found.refresh_from_db()
     form.renew()
-    return shown(request, found, form=form, error=str(error), status=_status(error))
+    return shown(request, found, form=form, error=str(error), status=status_of(error))
 
 
 def _again(request: HttpRequest, found: Replay, error: QueueError) -> HttpResponse:
     found.refresh_from_db()
-    return shown(request, found, error=str(error), status=_status(error))
-
-
-def _status(error: QueueError) -> int:
-    return next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    return shown(request, found, error=str(error), status=status_of(error))
 
 
 def _told(form: ActForm) -> str:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Right, actor_of, allowed, requires_right
-from dashboard.http import STATUS, page
+from dashboard.http import page, status_of
 from dashboard.replays.edit import Editing, begun, editing, form_of, made_before, rules_of, seen_of
 from dashboard.replays.edit_form import EditForm
 from dashboard.replays.edit_words import said
@@ -74,7 +74,7 @@ def _begun(request: HttpRequest, ref: JobRef, form: EditForm, found: Editing, as
         plan, why = begun(asked, found, form.seen_mark, form.cleaned_data["payload"])
     except QueueError as error:
         form.renew()
-        return _page(request, ref, form, found, error=_told(error), status=_status(error))
+        return _page(request, ref, form, found, error=_told(error), status=status_of(error))
     if why:
         messages.warning(request, why)
     return redirect("replay", plan.pk)
@@ -118,10 +118,6 @@ def _asked(request: HttpRequest) -> Asked:
 
 def _off(found: Editing) -> int:
     return 403 if found.read_only else 409
-
-
-def _status(error: QueueError) -> int:
-    return next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
 
 
 def _told(error: QueueError) -> str:

@@ -38,7 +38,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """It looks all the time, at small batches."""
     monkeypatch.setattr("queues.replay.run.sending.BATCH", 20)
     monkeypatch.setattr("queues.replay.run.going.SENDING_S", 0.0)
-    monkeypatch.setattr("queues.replay.run.looking.SHARE", 0)
+    monkeypatch.setattr("queues.replay.run.looks.SHARE", 0)
     monkeypatch.setattr("queues.replay.run.targets.READ_EVERY_S", 0.0)
     targets._workers.clear()
     yield

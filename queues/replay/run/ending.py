@@ -16,7 +16,7 @@ from queues.models import AuditEntry, Replay, ReplayJob
 from queues.quantities import number as figure
 from queues.replay.originals import REMOVED
 from queues.replay.run import facts
-from queues.replay.run.looking import LONG_S, SENDING_S, Looks
+from queues.replay.run.looks import LONG_S, SENDING_S, Looks
 from queues.replay.run.run import Run
 from queues.replay.types import Acts, Phase, Place, Told
 from queues.replay.watching import unended, unexplained

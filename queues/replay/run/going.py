@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from queues.actions import BATCH
 from queues.models import ReplayJob
+from queues.replay import chains
 from queues.replay.pacing import Pacer
-from queues.replay.run import canary, chains, facts
+from queues.replay.run import canary, facts
 from queues.replay.run.calls import Came
 from queues.replay.run.climbing import Climb
 from queues.replay.run.ending import all_sent
-from queues.replay.run.looking import SENDING_S, WAITING_S, Looks
+from queues.replay.run.looks import SENDING_S, WAITING_S, Looks
 from queues.replay.run.rows import goes_to
 from queues.replay.run.run import Run
 from queues.replay.run.sending import Sending

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from queues.replay.run import facts
-from queues.replay.run.looking import LONG_S, SENDING_S, Looks
+from queues.replay.run.looks import LONG_S, SENDING_S, Looks
 from queues.replay.run.run import Run
 from queues.replay.watching import unended
 

@@ -10,14 +10,13 @@ from django.db import connection
 from queues.actions import BATCH
 from queues.models import Replay, ReplayJob
 from queues.names import show_controls
-from queues.replay import originals, spans
+from queues.replay import chains, originals, spans
 from queues.replay.originals import KEPT, when
 from queues.replay.run import facts
 from queues.replay.run.calls import Came
 from queues.replay.run.run import Run
 from queues.replay.terms import Originals, Terms
 from queues.replay.types import Acts, Place
-from queues.replay.watching.chains import let_go
 from queues.sendings import Conflict
 
 NOTE = 1_000  # characters
@@ -50,7 +49,7 @@ def record(run: Run, came: Sequence[Came]) -> None:
         if refused:
             plans = _plans(refused)
             _write(_REFUSED, [_refused_values(each, plans) for each in refused])
-            let_go(plan, [each.row.pk for each in refused])
+            chains.let_go(plan, [each.row.pk for each in refused])
         for span, number in Counter((each.at_ms or now) // spans.SPAN_MS for each in sent).items():
             spans.add(plan, span, sent=number)
 

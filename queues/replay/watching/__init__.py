@@ -9,7 +9,6 @@ from queues.replay.watching.asking import (
     Lately,
     canary_standing,
     last_ended,
-    oldest_unended_ms,
     unended,
     unexplained,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "begin",
     "canary_standing",
     "last_ended",
-    "oldest_unended_ms",
     "unended",
     "unexplained",
 ]

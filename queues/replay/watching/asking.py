@@ -61,11 +61,6 @@ def canary_standing(replay: Replay) -> Canary:
     return Canary(**counted)
 
 
-def oldest_unended_ms(replay: Replay) -> int | None:
-    """When the job was sent that has been under way for longest (the server's clock); None without any. One query."""
-    return under_way(replay).order_by("sent_ms", "pk").values_list("sent_ms", flat=True).first()
-
-
 def unexplained(replay: Replay) -> int:
     """How many failed again into a group that the index of failures has not told yet. One query over those that failed.
 

@@ -12,10 +12,9 @@ from django.utils import timezone
 
 from queues.models import Replay, ReplayLine, ReplayQueue
 from queues.quantities import now_ms
-from queues.replay import spans
+from queues.replay import chains, spans
 from queues.replay.hands import Hands
 from queues.replay.types import Told
-from queues.replay.watching import chains
 from queues.replay.watching.learnt import End, Learnt, fates
 from queues.replay.watching.streams import Gap, Stream
 from queues.sendings import Fate

@@ -1,31 +1,54 @@
-"""Jobs of one key, each of which waits for the end of the one before it: what `watching.chains` has not let go."""
+"""Jobs of one key, each of which waits for the end of the one before it: let go one by one, or held for good."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from django.db.models import Q
 
-from queues.models import ReplayJob
+from queues.failures.store.rows import parts
+from queues.models import Replay, ReplayJob
+from queues.replay.hands import Hands
 from queues.replay.naming import goes_to
-from queues.replay.run.run import Run
-from queues.replay.terms import KeyFailed
+from queues.replay.terms import KeyFailed, Terms
 from queues.replay.types import ENDS, Place
 from queues.sendings import Conflict, Fate
 
 
-def are_held(run: Run) -> bool:
+def release(replay: Replay, terms: Terms, ended: Mapping[int, Fate]) -> int:
+    """Let those be sent that wait for these rows to end; gives how many.
+
+    Behind one that failed again they stay, where the terms say so. Within the transaction that writes the ends.
+    """
+    if not terms.key:
+        return 0
+    holds = terms.key_failed is KeyFailed.HOLD
+    return let_go(replay, [pk for pk, fate in ended.items() if not (holds and fate is Fate.FAILED)])
+
+
+def let_go(replay: Replay, after: Collection[int]) -> int:
+    """Let those be sent that wait behind these rows, whatever became of them. Within a transaction."""
+    held = ReplayJob.objects.filter(replay=replay.pk, place=Place.HELD)
+    told = held.filter(conflict=Conflict.BEFORE_IT)
+    freed = 0
+    for part in parts(sorted(after)):
+        freed += told.filter(after__in=part).update(place=Place.READY, conflict=Conflict.NONE)
+        freed += held.filter(after__in=part).update(place=Place.READY)
+    return freed
+
+
+def are_held(run: Hands) -> bool:
     """Whether any job waits for the end of another. One query by an index."""
     return ReplayJob.objects.filter(replay=run.replay.pk, place=Place.HELD).exists()
 
 
-def free(run: Run) -> int:
+def free(run: Hands) -> int:
     """Let those be sent that wait for what has ended, where nothing else let them; gives how many."""
     with run.saving():
         return release_ended(run)
 
 
-def release_ended(run: Run) -> int:
+def release_ended(run: Hands) -> int:
     """The same within a transaction of `saving`. Not behind one that failed again, where the terms hold these."""
     ends = set(ENDS)
     if run.terms.key_failed is KeyFailed.HOLD:
@@ -36,14 +59,14 @@ def release_ended(run: Run) -> int:
     return held.update(place=Place.READY, conflict=Conflict.NONE)
 
 
-def blocked(run: Run) -> int:
+def blocked(run: Hands) -> int:
     """How many are held, each of which is told now that a job before it failed again."""
     held = ReplayJob.objects.filter(replay=run.replay.pk, place=Place.HELD)
     with run.saving():
         return held.update(conflict=Conflict.BEFORE_IT)
 
 
-def awaited(run: Run) -> Collection[int]:
+def awaited(run: Hands) -> Collection[int]:
     """The queues, by their keys, in which jobs are that have not ended. One query by an index."""
     under_way = ReplayJob.objects.filter(replay=run.replay.pk, place=Place.SENT, ended_ms=None)
     rows = under_way.values_list("acts", "queue_id", "target_id").distinct()
