@@ -6,10 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
+import pytest
 import redis
 
 from queues.actions import NewJob, Outcome, Target
 from queues.backends.bullmq.actions import BullMQActions
+from queues.backends.bullmq.replies import Part, Reply
+from queues.backends.bullmq.writer import Writer
+from queues.errors import Unreachable
 from queues.sendings import Copy, InPlace, Sent
 from queues.types import QueueRef, State
 from tests.queues.moving import put
@@ -126,3 +130,18 @@ def _value(store: redis.Redis, key: bytes) -> object:
 
 def receipts(store: redis.Redis) -> list[bytes]:
     return sorted(key.rpartition(b":")[2] for key in cast("list[bytes]", store.keys("bull:shop:mirante:*")))
+
+
+def lose_the_second_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the second script does is done, and nobody is told."""
+    plain, calls = Writer.timed, 0
+
+    def timed(self: Writer, name: str, queue: QueueRef, *arguments: Part) -> tuple[Reply, float]:
+        nonlocal calls
+        calls += 1
+        answer = plain(self, name, queue, *arguments)
+        if calls == 2:
+            raise Unreachable("The second answer was lost.", source="main")
+        return answer
+
+    monkeypatch.setattr(Writer, "timed", timed)

@@ -9,9 +9,7 @@ import redis
 
 from queues.actions import BATCH, Outcome, Target
 from queues.backends.bullmq.actions import BullMQActions
-from queues.backends.bullmq.replies import Part, Reply
-from queues.backends.bullmq.writer import Writer
-from queues.errors import LimitExceeded, Unreachable, Unsure
+from queues.errors import LimitExceeded, Unsure
 from queues.sendings import RECEIPT_DAYS, Conflict, InPlace, Sent
 from queues.types import QueueRef, State
 from tests.hostile import JOB_IDS
@@ -26,6 +24,7 @@ from tests.queues.sent_jobs import (
     STAY,
     everything,
     in_place,
+    lose_the_second_answer,
     outcomes,
     picture,
     receipts,
@@ -294,17 +293,7 @@ def test_an_answer_that_is_lost_is_found_again_by_asking_for_the_same(
 ) -> None:
     seed_queue(store, "shop", failed=500)
     jobs = [InPlace(Target(b"%d" % number), token(str(number))) for number in range(1, 501)]
-    plain, calls = Writer.timed, 0
-
-    def timed(self: Writer, name: str, queue: QueueRef, *arguments: Part) -> tuple[Reply, float]:
-        nonlocal calls
-        calls += 1
-        answer = plain(self, name, queue, *arguments)
-        if calls == 2:
-            raise Unreachable("The second answer was lost.", source="main")
-        return answer
-
-    monkeypatch.setattr(Writer, "timed", timed)
+    lose_the_second_answer(monkeypatch)
     options = {"state": State.FAILED, "plan": PLAN, "reset": False, "twins": False, "orphans": False}
     with pytest.raises(Unsure, match="second answer") as caught:
         operating.send(SHOP, jobs, **options)  # type: ignore[arg-type]

@@ -11,14 +11,24 @@ import redis
 
 from queues.actions import NewJob, Outcome
 from queues.backends.bullmq.actions import BullMQActions
-from queues.backends.bullmq.replies import Part, Reply
-from queues.backends.bullmq.writer import Writer
-from queues.errors import Unreachable, Unsure
+from queues.errors import Unsure
 from queues.sendings import Conflict, Sent
 from queues.types import QueueRef
 from tests.node import Node
 from tests.queues.moving import at_once, everywhere, fields, places, put
-from tests.queues.sent_jobs import DONE, OTHER, PLAN, SHOP, copy, outcomes, picture, receipts, send_copies, token
+from tests.queues.sent_jobs import (
+    DONE,
+    OTHER,
+    PLAN,
+    SHOP,
+    copy,
+    lose_the_second_answer,
+    outcomes,
+    picture,
+    receipts,
+    send_copies,
+    token,
+)
 from tests.seed import seed_queue
 from tests.valkey import Server
 
@@ -208,17 +218,7 @@ def test_an_answer_that_is_lost_leaves_what_is_known_and_the_rest_is_found_by_as
     store: redis.Redis, operating: BullMQActions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies = [copy(str(number), b"{torn" if number == 3 else b"1") for number in range(150)]
-    plain, calls = Writer.timed, 0
-
-    def timed(self: Writer, name: str, queue: QueueRef, *arguments: Part) -> tuple[Reply, float]:
-        nonlocal calls
-        calls += 1
-        answer = plain(self, name, queue, *arguments)
-        if calls == 2:
-            raise Unreachable("The second answer was lost.", source="main")
-        return answer
-
-    monkeypatch.setattr(Writer, "timed", timed)
+    lose_the_second_answer(monkeypatch)
     with pytest.raises(Unsure) as caught:
         send_copies(operating, *copies)
     known = cast("list[Sent]", caught.value.results)

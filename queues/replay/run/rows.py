@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models.base import ModelState
 
 from queues.models import ReplayJob
+from queues.replay import naming
 from queues.replay.run.run import Run
 from queues.replay.types import Acts, Place
 from queues.sendings import Conflict
@@ -58,7 +59,7 @@ def _row(db: str, values: Sequence[object]) -> ReplayJob:
 
 def goes_to(row: ReplayJob) -> int:
     """The queue, by its key, that a row is sent to."""
-    return row.queue_id if row.acts == Acts.RETRY or row.target_id is None else row.target_id
+    return naming.goes_to(row.acts, row.queue_id, row.target_id)
 
 
 def parts(run: Run, rows: Sequence[ReplayJob]) -> list[Part]:
