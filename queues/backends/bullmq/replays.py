@@ -125,7 +125,7 @@ def state_shown(where: bytes) -> str:
 
 def shown(named: bytes) -> str:
     """What a reason names, for eyes."""
-    return text(named, cap=NOTE_SHOWN).value
+    return text(named, cap=NOTE_SHOWN).value if named else ""  # mostly there is nothing in the way
 
 
 @dataclass(frozen=True, slots=True)
