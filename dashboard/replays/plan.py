@@ -26,6 +26,7 @@ from queues.quantities import duration, now_ms, number
 from queues.registry import backend
 from queues.replay.freezing import progress
 from queues.replay.limits import limits
+from queues.replay.making import LATER_MOST
 from queues.replay.preview import Preview, preview
 from queues.replay.steering import wanted
 from queues.replay.terms import PatchKind, Terms
@@ -34,7 +35,6 @@ from queues.sendings import Conflict
 from queues.types import Capability, QueueRef, State
 
 SMALL = 20  # jobs: what a plan of so few seldom needs is folded
-LATER_MOST = 10_000  # failures that are counted
 SILENT = timedelta(seconds=20)  # without a sign of life of the worker, before the page says so
 EDITABLE = frozenset({Phase.FREEZING, Phase.DRAFT})
 

@@ -40,10 +40,10 @@ class Unmapped(QueueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """`data` are exact bytes. `itself`: the letter is the job as it was, so that its own name, id and options hold.
+class Content:
+    """What a letter tells. `data` are exact bytes.
 
-    Else `name`, `job` and `opts` are None where it does not tell them.
+    `itself`: the letter is the job as it was, so that its own name, id and options hold. Else `name`, `job` and `opts` are None where it does not tell them.
     """
 
     data: bytes
@@ -61,7 +61,7 @@ class _Part:
     plain: bool = False
 
 
-def told_by(data: bytes, mapping: Mapping) -> Told:
+def told_by(data: bytes, mapping: Mapping) -> Content:
     """What the data of a letter tells. Unmapped where that is not enough to send a job. Linear.
 
     Data that stands in it as a JSON string (as `Job.asJSON` writes it) is decoded once where it holds an object or a
@@ -69,7 +69,7 @@ def told_by(data: bytes, mapping: Mapping) -> Told:
     """
     own = "payload" in mapping.own
     if own and [] in mapping.paths["payload"]:
-        return Told(data, itself=True)
+        return Content(data, itself=True)
     try:
         found = _parts(of_bytes(data), mapping)
     except Malformed:
@@ -78,14 +78,14 @@ def told_by(data: bytes, mapping: Mapping) -> Told:
     if payload.text is None or not (failure or payload.plain):
         if failure or own:
             raise Unmapped(_not_given())
-        return Told(data, itself=True)
+        return Content(data, itself=True)
     if not failure and not own:
         raise Unmapped(_ambiguous())
     given = _document(payload.text) or (payload.text if own else None)
     if given is None:
         raise Unmapped(_not_given())
     opts = _document(found["opts"].text or "")
-    return Told(
+    return Content(
         to_bytes(given),
         name=_word(found["name"].text),
         job=_word(found["job"].text),

@@ -11,7 +11,7 @@ from queues.jsonload import Unreadable, load
 from queues.models import Replay, ReplayJob
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
-from queues.replay.freezing.items import BATCH, Item, Told, as_row, by_queue
+from queues.replay.freezing.items import BATCH, Attempts, Item, as_row, by_queue
 from queues.replay.freezing.seeing import target_of
 from queues.replay.freezing.stock import stocked
 from queues.replay.hands import Hands
@@ -26,7 +26,7 @@ class Copying:
     run: Hands
     book: Book
 
-    def look(self, items: Sequence[Item], made: Mapping[int, NewJob], told: Told) -> None:
+    def look(self, items: Sequence[Item], made: Mapping[int, NewJob], told: Attempts) -> None:
         """Look for each; `made` are those that are known by the keys of their rows. Two calls for each target."""
         jobs = {**made, **dict(self._made([item for item in items if item.pk not in made]))}
         by_target: dict[int, list[Item]] = {}

@@ -21,7 +21,7 @@ from django.db import connection
 
 from queues.models import ReplayJob
 from queues.replay.freezing.choosing import FINISHED
-from queues.replay.freezing.items import Told
+from queues.replay.freezing.items import Attempts
 from queues.replay.freezing.ranking import could_be, is_sent, rank
 from queues.replay.terms import Ordering, Terms
 from queues.replay.types import CHOICES, Acts
@@ -91,7 +91,7 @@ def begun(frozen: Frozen, *, reading: bool = False) -> dict[str, Any]:
     return {**kept, LOOKED: 0}
 
 
-def looked(frozen: Frozen, told: Told, number: int) -> dict[str, Any]:
+def looked(frozen: Frozen, told: Attempts, number: int) -> dict[str, Any]:
     """The same after a batch was looked at."""
     return {
         **frozen,

@@ -168,7 +168,7 @@ def as_row(item: Item, row: ReplayJob) -> ReplayJob:
 
 
 @dataclass(slots=True)
-class Told:
+class Attempts:
     """What looking at a batch found besides its rows: how many jobs get how many attempts more."""
 
     kept: dict[int, int] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from queues.names import visible
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.choosing import choose
-from queues.replay.freezing.items import Item, Told, as_row, by_queue, is_out
+from queues.replay.freezing.items import Attempts, Item, as_row, by_queue, is_out
 from queues.replay.freezing.seeing import bounded, see, target_of
 from queues.replay.freezing.stock import stocked
 from queues.replay.hands import Hands
@@ -66,7 +66,7 @@ class Letters:
     copies: dict[int, NewJob] = field(default_factory=dict)
     _row: ReplayJob = field(default_factory=ReplayJob)
 
-    def look(self, items: Sequence[Item], told: Told) -> None:
+    def look(self, items: Sequence[Item], told: Attempts) -> None:
         """Look at letters of whichever queues. Some four calls for each queue and for each that they came from."""
         for queue, part in by_queue(items).items():
             self._there(queue, part)
@@ -132,7 +132,7 @@ class Letters:
             else:
                 first[item.same] = item.job
 
-    def _originals(self, items: Sequence[Item], told: Told) -> None:
+    def _originals(self, items: Sequence[Item], told: Attempts) -> None:
         """Those whose jobs are in their failed sets still: these are sent, and not what the letters say."""
         by_origin: dict[int, list[Item]] = {}
         for item in items:
@@ -146,7 +146,7 @@ class Letters:
             for item, each in found:
                 self._original(item, origin, each, taken, told)
 
-    def _original(self, item: Item, origin: int, looked: Looked, taken: set[tuple[str, str]], told: Told) -> None:
+    def _original(self, item: Item, origin: int, looked: Looked, taken: set[tuple[str, str]], told: Attempts) -> None:
         letter, score = self.told[item.pk], looked.failed_ms or 0
         item.clear()  # what the letter lacks is in the job
         job, seen = job_text(letter.job), seen_text(b"%d" % score)

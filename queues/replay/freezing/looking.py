@@ -10,7 +10,7 @@ from queues.replay.freezing.book import Book
 from queues.replay.freezing.causes import tell_causes
 from queues.replay.freezing.choosing import FINISHED, choose
 from queues.replay.freezing.copying import Copying
-from queues.replay.freezing.items import Item, Told, by_queue, read, write
+from queues.replay.freezing.items import Attempts, Item, by_queue, read, write
 from queues.replay.freezing.letters import Letters
 from queues.replay.freezing.others import Others
 from queues.replay.freezing.seeing import see, target_of
@@ -33,14 +33,14 @@ class Looking:
         items = read(plan.pk, int(plan.cursor or 0))
         if not items:
             return True
-        told = Told()
+        told = Attempts()
         self._look([item for item in items if is_exact(item.job)], told)
         frozen = counting.looked(plan.frozen, told, len(items))
         with self.run.saving(cursor=str(items[-1].pk), frozen=frozen):
             write(items)
         return False
 
-    def _look(self, items: Sequence[Item], told: Told) -> None:
+    def _look(self, items: Sequence[Item], told: Attempts) -> None:
         for item in items:
             item.clear()
         finished = [item for item in items if item.state in FINISHED]
@@ -54,7 +54,7 @@ class Looking:
         copies = [item for item in items if item.acts == Acts.COPY.value and not item.out]
         Copying(self.run, self.book).look(copies, letters.copies, told)
 
-    def _in_place(self, queue: int, items: Sequence[Item], told: Told) -> None:
+    def _in_place(self, queue: int, items: Sequence[Item], told: Attempts) -> None:
         """Failed and completed jobs, by their sets. A call for each."""
         ref = self.book.by_pk(queue).ref
         for state in FINISHED:

@@ -4,8 +4,7 @@ Everything that an edit does not name keeps its bytes: numbers of any length, es
 """
 
 from queues.replay.patching.comparing import Line, compared
-from queues.replay.patching.making import Patcher, checked, patcher
-from queues.replay.patching.trying import Tried, trial
-from queues.replay.patching.unfit import Unfit
+from queues.replay.patching.edit import Unfit
+from queues.replay.patching.making import Patcher, Tried, checked, patcher, trial
 
 __all__ = ["Line", "Patcher", "Tried", "Unfit", "checked", "compared", "patcher", "trial"]

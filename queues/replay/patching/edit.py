@@ -1,9 +1,11 @@
-"""An edit as a tree: what is to be put, changed or taken out at which place of a document."""
+"""An edit as a tree: what is put, changed or taken out at which place of a document; and that it does not fit one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from queues.errors import QueueError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +30,7 @@ class Edit:
     def goes_into(self, bracket: str) -> bool:
         """Whether it is about what stands inside of such a container."""
         return self.inside is not None and (bracket == "{" or (bracket == "[" and self.lists))
+
+
+class Unfit(QueueError):
+    """An edit cannot be applied to this data; the text says why, and shows nothing of the data but keys of the edit."""

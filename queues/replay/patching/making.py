@@ -1,8 +1,9 @@
-"""A function out of an edit, which is read once and then applied to the data of any number of jobs."""
+"""A function out of an edit, which is read once and then applied to the data of any number of jobs, or of samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
@@ -13,16 +14,28 @@ from queues.payload.scan import scan
 from queues.quantities import size
 from queues.redaction import Rules, is_secret_key
 from queues.replay.patching.document import name_of, of_bytes, to_bytes, to_text
-from queues.replay.patching.edit import Edit
+from queues.replay.patching.edit import Edit, Unfit
 from queues.replay.patching.lines import lined
 from queues.replay.patching.merging import merged
 from queues.replay.patching.splicing import spliced
-from queues.replay.patching.unfit import Unfit
 from queues.replay.terms import Patch, PatchKind
 
 Patcher = Callable[[bytes], bytes]
 
 LARGEST = 8 * 1024 * 1024  # bytes of a job's data that are edited
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One sample: `after` is None where the edit does not fit, `why` says so then. The same bytes: nothing changes."""
+
+    before: bytes
+    after: bytes | None
+    why: str = ""
+
+    @property
+    def unchanged(self) -> bool:
+        return self.after == self.before
 
 
 def checked(patch: Patch, rules: Rules | None = None) -> Patch:
@@ -52,6 +65,12 @@ def patcher(patch: Patch, data: bytes | None = None) -> Patcher:
     return lambda stored: _edited(stored, edit)
 
 
+def trial(patch: Patch, samples: Sequence[bytes], *, data: bytes | None = None) -> Sequence[Tried]:
+    """The same edit on each sample, in their order. BadInput where the edit itself cannot be read."""
+    made = patcher(patch, data)
+    return [_tried(made, sample) for sample in samples]
+
+
 def _read(patch: Patch) -> Edit:
     return merged(patch.text) if patch.kind is PatchKind.MERGE else lined(patch.text)
 
@@ -77,3 +96,10 @@ def _names(edit: Edit) -> Iterator[str]:
         left += (now.inside or {}).values()
         if now.put is not None:
             yield from (name_of(key) for key, _value, _end, _whole in scan(now.put(), cut=False) if key is not None)
+
+
+def _tried(made: Patcher, sample: bytes) -> Tried:
+    try:
+        return Tried(sample, made(sample))
+    except Unfit as why:
+        return Tried(sample, None, str(why))

@@ -13,8 +13,7 @@ from django.utils.translation import ngettext
 from queues.names import show_controls
 from queues.quantities import number
 from queues.replay.patching.document import back, key_span, name_of
-from queues.replay.patching.edit import Edit
-from queues.replay.patching.unfit import Unfit
+from queues.replay.patching.edit import Edit, Unfit
 
 Splice = tuple[int, int, str]  # from, until, what stands there instead
 Done = list[Splice] | Unfit

@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 
 from queues.payload.scan import Malformed, scan
 from queues.replay.patching.document import value_span
-from queues.replay.patching.edit import Edit
+from queues.replay.patching.edit import Edit, Unfit
 from queues.replay.patching.opened import Done, Opened
-from queues.replay.patching.unfit import Unfit
 
 
 def spliced(text: str, edit: Edit) -> str:
