@@ -17,6 +17,7 @@ from bench.report import Row, Table, limited
 from bench.stage import Stage
 from queues.models import Replay, ReplayJob, ReplayLine, ReplaySpan
 from queues.quantities import HOUR, now_ms
+from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Place, Told
 from queues.sendings import Fate
@@ -25,7 +26,7 @@ PAGE_MS = 1_000.0
 PLANS = 1_000
 SLOW = replace(FREE, pace_from=5.0, pace_to=5.0)
 LINES, SPANS = 200, 720  # of the feed, and of the chart: an hour
-MINUTE, SPAN_MS = 60_000, 5_000
+MINUTE = 60_000
 
 # Half of a plan as if it had been sent: of each hundred 85 completed, 10 failed again, the others have not ended.
 _HALF = """

@@ -121,10 +121,10 @@ def _worked(made: Product, jobs: int) -> Worked:
     seed(made.client, jobs)
     plan, used = made.drafts(), made.worked()
     made.pings.since_last()
-    with _completing(made) as helper:
+    with _completing(made) as completing:
         made.starts(plan, FREE)
         plan = reached(plan, Phase.DONE)
-        told = helper.end()
+        told = completing.end()
     pings = made.pings.since_last()
     first, _last = moments(plan)
     lost = ReplayQueue.objects.filter(replay=plan).aggregate(sum=Sum("lost"))["sum"] or 0

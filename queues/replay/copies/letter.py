@@ -43,7 +43,8 @@ class Unmapped(QueueError):
 class Content:
     """What a letter tells. `data` are exact bytes.
 
-    `itself`: the letter is the job as it was, so that its own name, id and options hold. Else `name`, `job` and `opts` are None where it does not tell them.
+    `itself`: the letter is the job as it was, so that its own name, id and options hold. Else `name`, `job` and `opts`
+    are None where it does not tell them.
     """
 
     data: bytes
