@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -11,21 +10,18 @@ from unittest import mock
 
 import pytest
 import redis
-from django.db import OperationalError, connection
 from django.utils import timezone
 
 from queues.audit.types import Status
 from queues.models import AuditEntry, Replay, ReplayJob, ReplaySpan
 from queues.replay import originals, steering
-from queues.replay.run import facts, running
+from queues.replay.run import running
 from queues.replay.run.ending import TIDYING
-from queues.replay.run.running import Later
 from queues.replay.run.sending import Sending
 from queues.replay.run.tidying import REST
-from queues.replay.terms import AfterLoss, Originals
+from queues.replay.terms import Originals
 from queues.replay.types import Acts, Choice, Phase, Place
 from queues.sendings import Conflict, Fate
-from queues.tasks import run_replay, run_replays
 from queues.types import QueueRef, State
 from tests.queues.replaying import OLGA, QUIET, SHOP, a_queue, hands
 from tests.queues.runs import a_plan_of, a_slice, fail, free, line, ran, started, told, until, work
@@ -307,115 +303,6 @@ def test_a_draft_of_many_jobs_is_cancelled_without_a_server(
     monkeypatch.setattr(running, "writer", None)
     until(plan, Phase.CANCELLED)
     assert plan.back == 60
-
-
-# --- workers -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("small")
-def test_a_worker_that_was_frozen_in_the_middle_of_a_sending_and_overtaken_does_nothing_twice(
-    valkey: redis.Redis,
-) -> None:
-    plan = a_plan_of(valkey, IDS)
-    started(plan)
-    frozen, thaws = threading.Event(), threading.Event()
-    send = Sending._through
-
-    def slow(self: Sending, *args: Any) -> None:
-        if threading.current_thread() is first and not frozen.is_set():
-            frozen.set()
-            thaws.wait(60)
-        send(self, *args)
-
-    def slices() -> None:
-        running.run(plan.pk, plan.epoch, slice_s=0.0)
-        connection.close()
-
-    first = threading.Thread(target=slices)
-    with (
-        mock.patch.object(Sending, "_through", slow),
-        mock.patch.object(Sending, "_meanwhile", lambda self, groups, answer: self._through(groups, answer)),
-    ):
-        plan.refresh_from_db()
-        first.start()
-        assert frozen.wait(60)
-        free(plan)
-        until(plan, Phase.DONE, between=lambda: work(valkey, bad={"j3", "j59"}))
-        thaws.set()
-        first.join(60)
-    plan.refresh_from_db()
-    assert ran(valkey) == IDS
-    assert (plan.phase, plan.sent, plan.completed, plan.failed) == (Phase.DONE, 60, 58, 2)
-    assert valkey.llen("bull:shop:wait") == 0
-
-
-def test_a_plan_is_run_by_one_worker_at_a_time_and_found_by_the_clock(
-    valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[tuple[int, ...]] = []
-    monkeypatch.setattr("queues.tasks._send", lambda task, *arguments, **_options: sent.append(arguments))
-    plan = a_plan_of(valkey, IDS)
-    run_replays()
-    assert sent == [(plan.pk, plan.epoch)]
-    Replay.objects.filter(pk=plan.pk).update(holder="somebody")
-    assert a_slice(plan) is None
-    sent.clear()
-    run_replays()
-    assert sent == []
-
-
-def test_a_slice_hands_the_plan_on_to_the_next_one(valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[tuple[object, ...]] = []
-    monkeypatch.setattr("queues.tasks._send", lambda *given, **options: sent.append((*given, options["after_s"])))
-    plan = a_plan_of(valkey, IDS, starts_at=timezone.now() + timedelta(hours=1))
-    run_replay(plan.pk, plan.epoch)
-    run_replay(plan.pk, plan.epoch)  # the same task delivered twice
-    assert sent == [(run_replay, plan.pk, plan.epoch + 1, 10.0)]
-
-
-@pytest.mark.usefixtures("small")
-def test_a_database_that_does_not_write_costs_no_more_than_a_moment(valkey: redis.Redis) -> None:
-    plan = a_plan_of(valkey, IDS, terms=replace(QUIET, after_loss=AfterLoss.WAIT))
-    started(plan)
-
-    def busy(_run: object, came: object) -> None:
-        if came:
-            raise OperationalError("database is locked")
-
-    with mock.patch("queues.replay.run.sending.record", busy):
-        assert a_slice(plan) == Later(plan.epoch + 1, 1.0)
-    assert valkey.llen("bull:shop:wait") > 0
-    until(plan, Phase.DONE, between=lambda: work(valkey))
-    assert ran(valkey) == IDS
-    assert "lost" not in told(plan)
-
-
-def test_a_halted_plan_of_which_nothing_is_under_way_costs_nobody_anything(valkey: redis.Redis) -> None:
-    plan = a_plan_of(valkey, IDS, phase=Phase.PAUSED, started_at=timezone.now())
-    assert running.resting() == []
-    Replay.objects.filter(pk=plan.pk).update(sent=1)
-    assert running.resting() == [(plan.pk, plan.epoch)]
-
-
-def test_a_process_that_ends_gives_back_what_it_holds(valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = threading.Event()
-    monkeypatch.setattr(running, "_ends", ends)
-    plan = a_plan_of(valkey, IDS, terms=replace(QUIET, pace_from=5.0, pace_to=5.0))
-    started(plan)
-    send = Sending.send
-
-    def ending(self: Sending, *args: Any, **kwargs: Any) -> Any:
-        running.end_soon()
-        return send(self, *args, **kwargs)
-
-    with mock.patch.object(Sending, "send", ending):
-        a_slice(plan, 60.0)
-    plan.refresh_from_db()
-    assert (plan.holder, facts.LOST in plan.facts) == ("", False)
-    assert a_slice(plan) is None
-    ends.clear()
-    assert a_slice(plan, 0.0)
 
 
 def test_what_has_not_ended_within_a_day_is_left_as_it_is(valkey: redis.Redis) -> None:
