@@ -152,11 +152,18 @@ class Replays(Protocol):
         """
 
     def send_copies(
-        self, queue: QueueRef, copies: Sequence[Copy], *, plan: str, new_ids: bool, drop: Sequence[str] = ()
+        self,
+        queue: QueueRef,
+        copies: Sequence[Copy],
+        *,
+        plan: str,
+        new_ids: bool,
+        twins: bool = False,
+        drop: Sequence[str] = (),
     ) -> Sequence[Sent]:
         """New jobs, as `Actions.add`, in this order. `new_ids`: an id that is taken gives way to the next number.
 
-        TWIN only where the holder of a deduplication id has not ended, as with `send`.
+        TWIN only where the holder of a deduplication id has not ended, and without `twins`, as with `send`.
         """
 
     def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:

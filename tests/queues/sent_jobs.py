@@ -61,9 +61,14 @@ def copy(job: str, data: bytes = b"{}", opts: bytes = b"{}", *, id: bytes = b"")
 
 
 def send_copies(
-    operating: BullMQActions, *copies: Copy, plan: str = PLAN, new_ids: bool = False, drop: Sequence[str] = ()
+    operating: BullMQActions,
+    *copies: Copy,
+    plan: str = PLAN,
+    new_ids: bool = False,
+    twins: bool = False,
+    drop: Sequence[str] = (),
 ) -> list[Sent]:
-    return list(operating.send_copies(SHOP, copies, plan=plan, new_ids=new_ids, drop=drop))
+    return list(operating.send_copies(SHOP, copies, plan=plan, new_ids=new_ids, twins=twins, drop=drop))
 
 
 def outcomes(results: Sequence[Sent]) -> list[Outcome]:

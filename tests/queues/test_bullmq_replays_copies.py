@@ -164,6 +164,16 @@ def test_a_deduplication_id_is_in_the_way_as_long_as_its_holder_has_not_ended(
     assert fields(store, "3")[b"deid"] == b"one"
 
 
+def test_a_twin_that_somebody_wants_waits_beside_the_holder_of_its_deduplication_id(
+    store: redis.Redis, operating: BullMQActions
+) -> None:
+    held = b'{"de":{"id":"one"}}'
+    made = [one.made for one in send_copies(operating, copy("a", opts=held), copy("b", opts=held), twins=True)]
+    assert made == [b"1", b"2"]
+    assert store.get("bull:shop:de:one") == b"1"
+    assert fields(store, "2")[b"deid"] == b"one"
+
+
 def test_what_bullmq_would_not_add_is_refused_alone(store: redis.Redis, operating: BullMQActions) -> None:
     copies = [
         copy("a"),

@@ -143,9 +143,16 @@ class BullMQActions:
         )
 
     def send_copies(
-        self, queue: QueueRef, copies: Sequence[Copy], *, plan: str, new_ids: bool, drop: Sequence[str] = ()
+        self,
+        queue: QueueRef,
+        copies: Sequence[Copy],
+        *,
+        plan: str,
+        new_ids: bool,
+        twins: bool = False,
+        drop: Sequence[str] = (),
     ) -> Sequence[Sent]:
-        return replays.send_copies(self._writer, queue, copies, plan=plan, new_ids=new_ids, drop=drop)
+        return replays.send_copies(self._writer, queue, copies, plan=plan, new_ids=new_ids, twins=twins, drop=drop)
 
     def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:
         return replays.receipts(self._writer, queue, receipts)

@@ -61,7 +61,14 @@ def send(
 
 
 def send_copies(
-    writer: Writer, queue: QueueRef, copies: Sequence[Copy], *, plan: str, new_ids: bool, drop: Sequence[str] = ()
+    writer: Writer,
+    queue: QueueRef,
+    copies: Sequence[Copy],
+    *,
+    plan: str,
+    new_ids: bool,
+    twins: bool = False,
+    drop: Sequence[str] = (),
 ) -> list[Sent]:
     """See `queues.sendings.Replays.send_copies`. What BullMQ's own library would not add is REFUSED, that alone."""
     ensure_few(copies)
@@ -73,7 +80,7 @@ def send_copies(
         except BadInput as error:
             known[number] = Sent(copy.job.id, Outcome.UNSUPPORTED, conflict=Conflict.REFUSED, note=str(error))
     numbers = list(rows)
-    sending = _Sending(writer, queue, "send_copies", (_token(plan), int(new_ids)), drop)
+    sending = _Sending(writer, queue, "send_copies", (_token(plan), int(new_ids), int(twins)), drop)
     try:
         told = sending.send(
             list(rows.values()), lambda at, now, answer: _as_copy(copies[numbers[at]].job.id, now, answer)

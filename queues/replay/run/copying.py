@@ -121,12 +121,12 @@ def _made(
 def _send(
     run: Run, queue: QueueRef, copies: Sequence[tuple[ReplayJob, Copy]], answer: Answer, drop: Sequence[str]
 ) -> None:
-    new_ids = run.terms.choice(Conflict.ID_KEPT) is Choice.SEND
+    new_ids, twins = (run.terms.choice(each) is Choice.SEND for each in (Conflict.ID_KEPT, Conflict.TWIN))
     jobs = [each for _row, each in copies]
     told: Sequence[object]
     failed: QueueError | None = None
     try:
-        told = run.actions.send_copies(queue, jobs, plan=run.replay.token, new_ids=new_ids, drop=drop)
+        told = run.actions.send_copies(queue, jobs, plan=run.replay.token, new_ids=new_ids, twins=twins, drop=drop)
     except QueueError as error:
         failed, told = error, known(error)
     answer.came += [
