@@ -90,6 +90,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("replays/<int:pk>/pace/", replay_acts.pace, name="replay-pace"),
     path("replays/<int:pk>/cancel/", replay_acts.cancel, name="replay-cancel"),
     path("replays/<int:pk>/discard/", replay_acts.discard, name="replay-discard"),
+    path("replays/<int:pk>/resolve/", replay_acts.resolve, name="replay-resolve"),
     path("replays/<int:pk>/jobs/", replays.jobs, name="replay-jobs"),
     path("replays/<int:pk>/jobs.csv", replays.jobs_csv, name="replay-jobs-csv"),
     path("replays/<int:pk>/jobs.jsonl", replays.jobs_jsonl, name="replay-jobs-jsonl"),

@@ -16,10 +16,12 @@ from dashboard.replays import hidden
 from dashboard.replays import plan as plans
 from dashboard.replays.forms import ActForm, CancelForm, PaceForm
 from dashboard.replays.making import made
+from dashboard.replays.outcome import outcome
 from dashboard.replays.terms_form import TermsForm
 from dashboard.views.replay import of, shown
 from queues.audit import Asked
 from queues.errors import QueueError
+from queues.failures import life
 from queues.models import AuditEntry, Replay
 from queues.replay import steering
 from queues.replay.checking import check
@@ -140,6 +142,21 @@ def discard(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a plan of which nothing was sent."""
     said = _("R-%(pk)s is discarded. Nothing of it was sent.") % {"pk": pk}
     return _act(request, pk, steering.discard, said=said, to="replays")
+
+
+@require_POST
+@requires_right(Right.FAILURES)
+def resolve(request: HttpRequest, pk: int) -> HttpResponse:
+    """Resolve the groups of failures that a clean outcome leaves, all of them; each as by its own page."""
+    found, form = of(pk), ActForm(request.POST)
+    if not form.is_valid():
+        return shown(request, found, error=_told(form), status=422)
+    groups = outcome(found).unsolved
+    for group in groups:
+        life.resolve(_asked(request, form), group)
+    if groups:
+        messages.success(request, _("Resolved. What fails again stands among the failures as regressed."))
+    return redirect("replay", pk)
 
 
 def _act(request: HttpRequest, pk: int, do: Act, *, said: str = "", to: str = "") -> HttpResponse:

@@ -15,7 +15,7 @@ from dashboard.replays import chart, pace
 from dashboard.replays.seen import Seen, see
 from queues import registry
 from queues.failures.types import Life
-from queues.models import Deploy, FailureGroup, Replay, ReplaySpan
+from queues.models import AuditEntry, Deploy, FailureGroup, Replay, ReplaySpan
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.replay.forgetting import FORGOTTEN
@@ -345,15 +345,29 @@ def test_what_was_left_out_is_told_by_reason_with_the_way_to_its_jobs(operator: 
     assert f"/replays/{plan.pk}/jobs/?place=left-out&amp;conflict=gone" in page.source
 
 
-def test_a_clean_outcome_offers_to_resolve_its_group(operator: Client) -> None:
-    group = make_group()
-    plan = ended(completed=2_095, failed=0, group=group)
+@pytest.mark.parametrize(("number", "says"), [(1, "Resolve the group"), (3, "Resolve the 3 groups")])
+def test_a_clean_outcome_offers_to_resolve_its_groups(operator: Client, number: int, says: str) -> None:
+    groups = [make_group(title=f"ETIMEDOUT {each}") for each in range(number)]
+    plan = ended(completed=2_095, failed=0, group=groups[0] if number == 1 else None)
+    plan.groups.set(groups)
     page = read(operator, plan)
-    (form,) = [node for node in page.all("action") if node.attrs["action"] == f"/failures/{group.slug}/resolve/"]
+    (form,) = [node for node in page.all("action") if node.attrs["action"] == f"/replays/{plan.pk}/resolve/"]
     fields = {node.attrs["name"]: node.attrs["value"] for node in form.children if node.tag == "input"}
-    assert operator.post(form.attrs["action"], fields).status_code == 302
-    assert FailureGroup.objects.get().life == Life.RESOLVED
-    assert "Resolve the group" not in read(operator, plan).text
+    assert says in page.text
+    for _again in (1, 2):
+        assert operator.post(form.attrs["action"], fields).status_code == 302
+    assert set(FailureGroup.objects.values_list("life", flat=True)) == {Life.RESOLVED}
+    entries = AuditEntry.objects.filter(action="failure-resolve")
+    assert (entries.count(), {entry.reason for entry in entries}) == (number, {f"{plan} brought its jobs back."})
+    assert says not in read(operator, plan).text
+
+
+def test_groups_of_an_outcome_that_is_not_clean_are_not_resolved_by_it(operator: Client) -> None:
+    group = make_group()
+    plan = ended(group=group)
+    assert operator.post(f"/replays/{plan.pk}/resolve/", {"key": "k1"}).status_code == 302
+    assert FailureGroup.objects.get().life == Life.OPEN
+    assert as_role("viewer").post(f"/replays/{plan.pk}/resolve/", {"key": "k2"}).status_code == 403
 
 
 def test_where_jobs_failed_again_their_groups_are_what_it_leads_to(operator: Client) -> None:
