@@ -46,11 +46,15 @@ def whole(phase: Phase = Phase.RUNNING, title: str = "payments", **values: Any) 
 @pytest.fixture
 def paths(source: SourceConfig) -> list[str]:
     """Pages of plans in several phases, one with names that nobody would choose."""
-    stopped = whole(Phase.STOPPED, HOSTILE, why=Stop.UNWELL, note=HOSTILE)
-    tell(stopped, Told.STOPPED, 1, HOSTILE[:150], why=Stop.UNWELL, note=HOSTILE)
+    people = {"started_by": HOSTILE[:150], "made_by": HOSTILE[:150], "approved_by": HOSTILE[:150]}
+    stopped = whole(Phase.STOPPED, HOSTILE, why=Stop.UNWELL, note=HOSTILE, **people)
+    for kind in Told:  # more than its box shows
+        tell(stopped, kind, 1, HOSTILE[:150], why=Stop.UNWELL, note=HOSTILE, reason=HOSTILE)
     plans = [whole(holding=Stop.DEPTH), stopped, whole(Phase.DONE, HOSTILE, to_send=0)]
     a_plan(Phase.WAITING)
-    return ["/replays/", *(f"/replays/{plan.pk}/" for plan in plans), f"/replays/{stopped.pk}/jobs/"]
+    pages = [f"/replays/{plan.pk}/" for plan in plans]
+    group = stopped.group.slug if stopped.group else ""
+    return ["/replays/", *pages, f"/replays/{stopped.pk}/jobs/", f"/failures/{group}/"]
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (360, "dark")])
