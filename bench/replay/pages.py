@@ -43,7 +43,7 @@ def measure(stage: Stage, made: Product, plan: Replay) -> Table:
     _analyze()
     pages = _Pages(stage, made)
     path = reverse("replay", args=[plan.pk])
-    size = len(made.web.get(path)) / KB
+    size = len(made.person.gets(path)) / KB
     pages.read("its plan", path)
     typed = form(replace(Terms(), canary=10), made.queue.source)
     pages.time("what it would do by other terms", lambda: _live(made, plan, typed))
@@ -74,14 +74,14 @@ class _Pages:
 
     def __init__(self, stage: Stage, made: Product) -> None:
         self.rows: list[Row] = []
-        self._rounds, self._web = stage.rounds, made.web
+        self._rounds, self._person = stage.rounds, made.person
 
     def read(self, what: str, path: str) -> None:
-        self.time(what, lambda: self._web.get(path))
+        self.time(what, lambda: self._person.gets(path))
 
     def time(self, what: str, work: Callable[[], object]) -> None:
         floor = reverse("me")
-        times = in_turn(self._rounds, page=work, floor=lambda: self._web.get(floor))
+        times = in_turn(self._rounds, page=work, floor=lambda: self._person.gets(floor))
         self.rows += _timed(what, times["page"], times["floor"])
 
 

@@ -42,11 +42,18 @@ Fields = Mapping[str, str | int | float | Sequence[str]]
 
 
 class Person:
-    """Somebody who is signed in. Each form has a connection of its own: the web process closes kept ones."""
+    """Somebody who is signed in. Each page has a connection of its own: the web process closes kept ones."""
 
     def __init__(self, port: int, cookie: str) -> None:
         self._headers = {"Host": "localhost", "Cookie": f"{cookie}; {settings.CSRF_COOKIE_NAME}={TOKEN}"}
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=STARTS_WITHIN_S)
+
+    def gets(self, path: str) -> bytes:
+        """The body of a page, all of it received."""
+        status, location, page = self._asked("GET", path)
+        if status != http.HTTPStatus.OK:
+            raise RuntimeError(f"{path}: {status} {location}")
+        return page
 
     def sends(self, path: str, fields: Fields) -> str:
         """Send a form; gives where it leads."""
@@ -58,10 +65,14 @@ class Person:
     def posts(self, path: str, fields: Fields) -> tuple[int, str, str]:
         """Send a form; gives the status, where it leads, and the page."""
         body = urlencode({"key": os.urandom(16).hex(), **fields, "csrfmiddlewaretoken": TOKEN}, doseq=True)
-        headers = {**self._headers, "Content-Type": "application/x-www-form-urlencoded"}
-        self._connection.request("POST", path, body, headers)
+        status, location, page = self._asked("POST", path, body)
+        return status, location, page.decode()
+
+    def _asked(self, method: str, path: str, body: str | None = None) -> tuple[int, str, bytes]:
+        kind = {} if body is None else {"Content-Type": "application/x-www-form-urlencoded"}
+        self._connection.request(method, path, body, self._headers | kind)
         answer = self._connection.getresponse()
-        told = answer.status, answer.headers.get("Location", ""), answer.read().decode()
+        told = answer.status, answer.headers.get("Location", ""), answer.read()
         self._connection.close()
         return told
 
