@@ -70,19 +70,45 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter beside what is sent, which goes with it: in the same moment, before any worker can fail the job again
+    and post another of the same id."""
+
+    queue: QueueRef
+    id: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class InPlace:
     """A failed or completed job that is sent in place. `receipt` names this very stay of this very job."""
 
     target: Target
     receipt: str
+    letter: Letter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a copy is of: nothing is sent where that is not there (any more) as it was seen.
+
+    `state` is the set that it must be in; None for a letter, wherever it waits. `goes`: it is removed in the same
+    moment in which its copy is in.
+    """
+
+    queue: QueueRef
+    target: Target
+    state: State | None = None
+    goes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A new job to send. `receipt` names what it is a copy of."""
+    """A new job to send. `receipt` names what it is a copy of, and is kept beside that."""
 
     job: NewJob
     receipt: str
+    original: Original | None = None
+    letter: Letter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +117,7 @@ class Sent:
 
     ALREADY: another plan has, `plan` is its token and `conflict` is SENT_BEFORE. Else GONE, WRONG_STATE (it has left)
     or UNSUPPORTED, and `conflict` and `note` say why, as in `Looked`; the note of REFUSED is a sentence. A note beside
-    DONE is a sentence too: a warning.
+    DONE is a sentence too: a warning. `away`: what was to go with it is gone; else that is left to be removed.
     """
 
     id: bytes  # as asked: of the job, or of the copy (empty where that had none)
@@ -103,6 +129,7 @@ class Sent:
     was: bytes | None = None  # what a retry took from its hash, for `take_back`; opaque
     conflict: Conflict = Conflict.NONE
     note: str = ""
+    away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +194,10 @@ class Replays(Protocol):
         """
 
     def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:
-        """The plan that left a receipt and the id it made; None where there is none. Reads only."""
+        """The plan that left a receipt and the id it made; None where there is none. Reads only.
+
+        Those of copies are of the queue of the original, where one was named.
+        """
 
     def drop_receipts(self, queue: QueueRef, receipts: Sequence[str]) -> None:
         """Forget receipts, once their outcomes are written down and nothing could send the same again."""

@@ -29,6 +29,18 @@ def when(terms: Terms) -> Originals:
     return terms.originals
 
 
+def goes_at_once(row: ReplayJob, terms: Terms) -> bool:
+    """Whether the original of a copy, or the letter beside a job that is sent in place, goes as soon as that is sent.
+
+    That of a copy whose data is edited stays until the copy has completed.
+    """
+    if terms.originals is Originals.KEEP:
+        return False
+    if row.acts == Acts.RETRY:
+        return bool(row.letter)
+    return when(terms) is Originals.WHEN_SENT
+
+
 def left(run: Hands) -> list[int]:
     """The rows whose copy has completed and whose original is still to be removed. One query; none where none are."""
     if when(run.terms) is not Originals.WHEN_DONE:

@@ -94,8 +94,8 @@ def _copies(run: Hands, rows: Sequence[ReplayJob], *, again: bool) -> Iterator[i
         stands = [(row, standing.fate) for row, standing in zip(found, standings, strict=True)]
         gone = [row for row, fate in stands if again and fate is Fate.GONE]
         removed = _removed(run, queue, [row for row, fate in stands if fate is Fate.WAITING])
-        if back := [*gone, *removed]:
-            run.actions.drop_receipts(queue, [_receipt(run, row) for row in back])
+        back = [*gone, *removed]
+        _forget(run, back)
         yield from (row.pk for row in back)
 
 
@@ -124,8 +124,16 @@ def _remove(run: Hands, queue: QueueRef, rows: Sequence[ReplayJob], state: State
     return run.actions.remove(queue, targets, state=state, children=False) if targets else ()
 
 
+def _forget(run: Hands, rows: Sequence[ReplayJob]) -> None:
+    """Drop what the sendings have left: it would keep the originals from being sent later."""
+    by_queue: dict[QueueRef, list[str]] = defaultdict(list)
+    for row in rows:
+        by_queue[_ref(row.queue)].append(_receipt(run, row))
+    for queue, names in by_queue.items():
+        run.actions.drop_receipts(queue, names)
+
+
 def _receipt(run: Hands, row: ReplayJob) -> str:
-    """What the sending has left: it would keep the original from being sent later."""
     target = target_of(row)
     own = run.replay.token if row.conflict == Conflict.SENT_BEFORE else ""
     return receipt(_ref(row.queue), target.id, target.seen, plan=own)

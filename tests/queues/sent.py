@@ -14,7 +14,7 @@ from queues.replay.naming import job_id, job_text, seen_text, target_of
 from queues.replay.receipts import receipt
 from queues.replay.types import Acts, Phase, Place
 from queues.replay.watching import Watching, begin
-from queues.sendings import Copy, InPlace
+from queues.sendings import Copy, InPlace, Original
 from queues.types import QueueRef, State
 from tests.node import Node
 from tests.queues import streams
@@ -96,8 +96,10 @@ def send_copies(run: FakeHands, to: QueueRef, *, name: bytes = b"good", opts: by
     target = a_queue(to)
     begin(run, [to])
     rows = list(run.replay.jobs.filter(place=Place.READY).select_related("queue__source"))
+    targets = [target_of(row) for row in rows]
     asked = [
-        Copy(NewJob(name, b'{"n": 1}', opts), receipt(SHOP, target_of(row).id, target_of(row).seen)) for row in rows
+        Copy(NewJob(name, b'{"n": 1}', opts), receipt(SHOP, each.id, each.seen), Original(SHOP, each, State.FAILED))
+        for each in targets
     ]
     told = run.actions.send_copies(to, asked, plan=run.replay.token, new_ids=True)
     for row, answer in zip(rows, told, strict=True):

@@ -24,7 +24,7 @@ from queues.replay.naming import target_of
 from queues.replay.receipts import receipt
 from queues.replay.terms import Terms
 from queues.replay.types import Acts, Phase, Place, Told
-from queues.sendings import Conflict, Copy, Replays
+from queues.sendings import Conflict, Copy, Original, Replays
 from queues.types import QueueRef, State
 from tests.hostile import JOB_IDS
 from tests.queues.indexing import fail, indexer, key, remove, retry, settle
@@ -332,7 +332,8 @@ def test_copies_that_a_replay_has_sent_are_told_by_the_database_and_by_the_serve
     elsewhere.jobs.filter(job="first").update(same=same("shop", b"other"), sent_ms=at + 1_000, ended_ms=at + 2_000)
     elsewhere.jobs.filter(job="second").update(same=same("shop", b"newer"), sent_ms=at - 1_000, ended_ms=at - 500)
     sender: Replays = actions("main")  # type: ignore[assignment]
-    copy = Copy(NewJob(b"x", b"{}"), receipt(DEAD, b"receipt", stay))
+    original = Original(DEAD, Target(b"receipt", stay))
+    copy = Copy(NewJob(b"x", b"{}"), receipt(DEAD, b"receipt", stay), original)
     sender.send_copies(SHOP, [copy], plan=elsewhere.token, new_ids=False)
     plan = freeze(of_letters())
     assert told(plan) == {

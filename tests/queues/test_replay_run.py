@@ -160,19 +160,25 @@ def test_copies_go_to_the_target_and_their_originals_go_once_they_are_safely_in(
     assert (plan.phase, plan.step, keys(valkey)) == (Phase.DONE, "", [])
 
 
-def test_an_original_that_somebody_moved_meanwhile_is_kept(valkey: redis.Redis) -> None:
-    plan = a_plan_of(valkey, IDS[:2], terms=COPIED, acts=Acts.COPY, target=OTHER)
+def test_an_original_that_is_held_goes_later_and_one_that_somebody_moved_meanwhile_is_kept(
+    valkey: redis.Redis,
+) -> None:
+    plan = a_plan_of(valkey, IDS[:3], terms=COPIED, acts=Acts.COPY, target=OTHER)
+    for job in ("j0", "j1"):
+        valkey.set(f"bull:shop:{job}:lock", "a worker")
     send = Sending.send
 
     def sent(self: Sending, *args: Any, **kwargs: Any) -> Any:
         with mock.patch("queues.replay.run.sending.remove_due"):
             came = send(self, *args, **kwargs)
+        assert members(valkey, "bull:shop:failed") == ["j0", "j1"]
         valkey.zadd("bull:shop:failed", {"j0": 9_000})
+        valkey.delete("bull:shop:j0:lock", "bull:shop:j1:lock")
         return came
 
     with mock.patch.object(Sending, "send", sent):
         until(plan, Phase.DONE, between=lambda: work(valkey, "other"))
-    assert dict(plan.jobs.values_list("job", "original")) == {"j0": "kept", "j1": "removed"}
+    assert dict(plan.jobs.values_list("job", "original")) == {"j0": "kept", "j1": "removed", "j2": "removed"}
     assert members(valkey, "bull:shop:failed") == ["j0"]
 
 

@@ -14,11 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from queues.actions import BATCH, NewJob, Outcome
 from queues.backends.bullmq import newjobs
+from queues.backends.bullmq.keys import base
 from queues.backends.bullmq.replies import Part, Reply, array, blob, blobs, integer
 from queues.backends.bullmq.steering import on_4
 from queues.backends.bullmq.writer import STATES, Writer, answers
 from queues.errors import BadInput, LimitExceeded, QueueError, Unsure
-from queues.sendings import Conflict, Copy, InPlace, Sent
+from queues.sendings import Conflict, Copy, InPlace, Letter, Original, Sent
 from queues.text import text
 from queues.types import QueueRef, State
 
@@ -54,8 +55,10 @@ def send(
     """See `queues.sendings.Replays.send`. About 11 µs of the server for a plain job, its receipt included."""
     ensure_few(jobs)
     ids = [job.target.id for job in jobs]
-    rows = [(job.target.id, job.target.seen, _token(job.receipt)) for job in jobs]
-    arguments = (state.value, _token(plan), int(reset), int(twins), int(orphans))
+    letters = any(job.letter is not None for job in jobs)
+    rows = [_in_place_row(job, letters=letters) for job in jobs]
+    arguments = (state.value, _token(plan), int(reset), int(twins), int(orphans), int(letters))
+    _ensure_writable(writer, [job.letter.queue for job in jobs if job.letter])
     sending = _Sending(writer, queue, "send", arguments, drop)
     return sending.send(rows, lambda at, now, answer: _in_place(ids[at], now, answer))
 
@@ -80,6 +83,7 @@ def send_copies(
         except BadInput as error:
             known[number] = Sent(copy.job.id, Outcome.UNSUPPORTED, conflict=Conflict.REFUSED, note=str(error))
     numbers = list(rows)
+    _ensure_writable(writer, [each.queue for copy in copies for each in (copy.original, copy.letter) if each])
     sending = _Sending(writer, queue, "send_copies", (_token(plan), int(new_ids), int(twins)), drop)
     try:
         told = sending.send(
@@ -191,7 +195,30 @@ def _copy_row(copy: Copy, *, new_ids: bool) -> Sequence[Part]:
     unnamed = newjobs.checked(_unnamed(copy.job)).opts if new_ids and asked.id else b""
     stored: Iterable[Part] = (asked.id, asked.name, asked.data, asked.opts, unnamed)
     further: Iterable[Part] = (asked.timestamp, asked.delay, asked.priority, int(asked.lifo))
-    return (_token(copy.receipt), *stored, *further, asked.deduplication, asked.deduplication_ms)
+    named = (asked.deduplication, asked.deduplication_ms)
+    return (_token(copy.receipt), *stored, *further, *named, *_original_row(copy.original), *_letter_row(copy.letter))
+
+
+def _in_place_row(job: InPlace, *, letters: bool) -> Sequence[Part]:
+    row = (job.target.id, job.target.seen, _token(job.receipt))
+    return (*row, *_letter_row(job.letter)) if letters else row
+
+
+def _original_row(original: Original | None) -> Sequence[Part]:
+    if original is None:
+        return (b"", b"", b"", b"", 0)
+    state = original.state.value if original.state else ""
+    return (base(original.queue), original.target.id, original.target.seen, state, int(original.goes))
+
+
+def _letter_row(letter: Letter | None) -> Sequence[Part]:
+    return (b"", b"") if letter is None else (base(letter.queue), letter.id)
+
+
+def _ensure_writable(writer: Writer, queues: Iterable[QueueRef]) -> None:
+    """ReadOnly where our user may not write to one of the queues beside that to which jobs are sent."""
+    for queue in dict.fromkeys(queues):
+        writer.rights.ensure(queue)
 
 
 def _unnamed(job: NewJob) -> NewJob:
@@ -201,15 +228,16 @@ def _unnamed(job: NewJob) -> NewJob:
 def _in_place(job: bytes, at_ms: int | None, answer: Sequence[Reply]) -> Sent:
     if answer[0] != b"done":
         return _not_sent(job, answer)
-    _word, was, reason = answer
+    _word, was, reason, away = answer
     note = _NOTES.get(blob(reason) or b"", "")
-    return Sent(job, Outcome.DONE, made=job, at_ms=at_ms, was=blob(was), note=str(note))
+    return Sent(job, Outcome.DONE, made=job, at_ms=at_ms, was=blob(was), note=str(note), away=away == b"1")
 
 
 def _as_copy(job: bytes, at_ms: int | None, answer: Sequence[Reply]) -> Sent:
     if answer[0] != b"done":
         return _not_sent(job, answer)
-    return Sent(job, Outcome.DONE, made=blob(answer[1]) or b"", at_ms=at_ms)
+    _word, made, away = answer
+    return Sent(job, Outcome.DONE, made=blob(made) or b"", at_ms=at_ms, away=away == b"1")
 
 
 def _not_sent(job: bytes, answer: Sequence[Reply]) -> Sent:

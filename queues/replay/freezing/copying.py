@@ -35,7 +35,8 @@ class Copying:
                 by_target.setdefault(item.target, []).append(item)
         for target, part in by_target.items():
             self._in_the_way(target, part, jobs)
-            self._receipts(target, part)
+        for queue, part in by_queue([item for item in items if item.pk in jobs and not item.out]).items():
+            self._receipts(queue, part)
         for item in items:
             if item.pk in jobs and not item.out:
                 told.add(0, _attempts(jobs[item.pk]), copy=True)
@@ -63,12 +64,11 @@ class Copying:
             for item, each in zip(part, looked, strict=True):
                 item.blame(each.conflict, each.note)
 
-    def _receipts(self, target: int, items: Sequence[Item]) -> None:
+    def _receipts(self, queue: int, items: Sequence[Item]) -> None:
         """What another plan has sent, by the server's own word: ours may be of an older copy of the database."""
-        named = [target_of(item) for item in items]
-        queues = [self.book.by_pk(item.queue).ref for item in items]
-        asked = [receipt(queue, job.id, job.seen) for queue, job in zip(queues, named, strict=True)]
-        for item, found in zip(items, self.run.actions.receipts(self.book.by_pk(target).ref, asked), strict=True):
+        ref, named = self.book.by_pk(queue).ref, [target_of(item) for item in items]
+        asked = [receipt(ref, job.id, job.seen) for job in named]
+        for item, found in zip(items, self.run.actions.receipts(ref, asked), strict=True):
             if found and found[0] != self.run.replay.token:
                 item.blame(Conflict.SENT_BEFORE, _plan(found[0]))
 

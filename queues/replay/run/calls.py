@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from queues.actions import Outcome, Target
 from queues.errors import QueueError, Unsure
 from queues.models import ReplayJob
-from queues.replay.naming import is_exact, job_text, target_of
+from queues.replay.naming import is_exact, job_id, job_text, target_of
+from queues.replay.originals import goes_at_once
 from queues.replay.receipts import receipt
 from queues.replay.run.rows import ORPHANS, Part
 from queues.replay.run.run import Run
 from queues.replay.terms import Terms
 from queues.replay.types import Choice
-from queues.sendings import Conflict, InPlace, Sent
+from queues.sendings import Conflict, InPlace, Letter, Sent
 from queues.types import QueueRef
 
 # What an answer without a conflict of its own means.
@@ -39,6 +40,7 @@ class Came:
     conflict: Conflict = Conflict.NONE
     note: str = ""
     plan: str = ""
+    away: bool = False  # what was to go with it is gone
 
     @property
     def sent(self) -> bool:
@@ -67,6 +69,13 @@ def _named(run: Run, row: ReplayJob, target: Target) -> str:
     return receipt(run.ref(row.queue_id), target.id, target.seen, plan=again)
 
 
+def letter_of(run: Run, row: ReplayJob) -> Letter | None:
+    """The letter beside a row that goes with it."""
+    if row.letter_queue_id is None or not is_exact(row.letter) or not goes_at_once(row, run.terms):
+        return None
+    return Letter(run.ref(row.letter_queue_id), job_id(row.letter)) if row.letter else None
+
+
 def inexact(part: Part) -> tuple[list[ReplayJob], list[Came]]:
     """The rows whose jobs can be named, and the others refused."""
     named = [row for row in part.rows if is_exact(row.job)]
@@ -92,7 +101,10 @@ class Retry:
     def of(cls, run: Run, part: Part, drop: Sequence[str]) -> Retry:
         rows, refused = inexact(part)
         targets = [target_of(row) for row in rows]
-        jobs = [InPlace(target, _named(run, row, target)) for row, target in zip(rows, targets, strict=True)]
+        jobs = [
+            InPlace(target, _named(run, row, target), letter_of(run, row))
+            for row, target in zip(rows, targets, strict=True)
+        ]
         return cls(part.queue, part, rows, jobs, refused, drop, run.replay.token, run.terms)
 
     def call(self, run: Run, answer: Answer) -> None:
@@ -151,7 +163,7 @@ def came_of_copy(row: ReplayJob, name: str, sent: Sent) -> Came:
 def _came(row: ReplayJob, name: str, sent: Sent, *, copy: bool) -> Came:
     if sent.outcome is Outcome.DONE:
         made = job_text(sent.made) if copy else ""
-        return Came(row, name, made, sent.at_ms, sent.again, sent.was, note=sent.note)
+        return Came(row, name, made, sent.at_ms, sent.again, sent.was, note=sent.note, away=sent.away)
     why = sent.conflict
     if why is Conflict.NONE:
         why = _WHY.get(sent.outcome, Conflict.REFUSED)

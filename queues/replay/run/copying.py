@@ -12,13 +12,14 @@ from queues.models import ReplayJob
 from queues.quantities import size
 from queues.replay.copies import Unmapped, copied
 from queues.replay.naming import job_text, target_of
+from queues.replay.originals import goes_at_once
 from queues.replay.patching import Patcher, Unfit
-from queues.replay.run.calls import Answer, Came, came_of_copy, inexact, known, receipt_of
+from queues.replay.run.calls import Answer, Came, came_of_copy, inexact, known, letter_of, receipt_of
 from queues.replay.run.rows import Part
 from queues.replay.run.run import Run
 from queues.replay.types import Choice
-from queues.sendings import Conflict, Copy, Sent
-from queues.types import QueueRef
+from queues.sendings import Conflict, Copy, Original, Sent
+from queues.types import QueueRef, State
 
 CHUNK = 100  # originals that are read together
 CHUNK_MAX = 16 * 1024 * 1024  # bytes of them
@@ -51,10 +52,9 @@ def _there(run: Run, part: Part, rows: Sequence[ReplayJob], answer: Answer) -> l
     for queue, some in _by_origin(run, rows).items():
         looked = run.actions.look(queue, [target_of(row) for row in some], state=part.state)
         left |= {row.pk: one.conflict for row, one in zip(some, looked, strict=True) if one.conflict in _LEFT}
-    missing = [row for row in rows if row.pk in left]
-    if missing:
+    for queue, missing in _by_origin(run, [row for row in rows if row.pk in left]).items():
         names = [receipt_of(run, row) for row in missing]
-        told = run.actions.receipts(part.queue, names)
+        told = run.actions.receipts(queue, names)
         answer.came += [
             _left(run, row, name, left[row.pk], held) for row, name, held in zip(missing, names, told, strict=True)
         ]
@@ -114,8 +114,14 @@ def _made(
     except Unfit as error:
         answer.came.append(Came(row, conflict=Conflict.UNFIT, note=str(error)))
     else:
-        return [(row, Copy(job, receipt_of(run, row)))]
+        return [(row, Copy(job, receipt_of(run, row), _original(run, row), letter_of(run, row)))]
     return []
+
+
+def _original(run: Run, row: ReplayJob) -> Original:
+    # A letter is meant wherever it waits: what was seen of it says that it is the same.
+    state = State(row.state) if row.state in (State.FAILED, State.COMPLETED) else None
+    return Original(run.ref(row.queue_id), target_of(row), state, goes=goes_at_once(row, run.terms))
 
 
 def _send(

@@ -17,6 +17,7 @@ from queues.quantities import number as figure
 from queues.replay.originals import REMOVED
 from queues.replay.run import facts
 from queues.replay.run.looks import LONG_S, SENDING_S, Looks
+from queues.replay.run.recording import remove_due
 from queues.replay.run.run import Run
 from queues.replay.types import Acts, Phase, Place, Told
 from queues.replay.watching import unended, unexplained
@@ -48,6 +49,7 @@ class Ending:
         if wait := self._looks.wait_s:
             return wait
         self._looks.look()
+        remove_due(self.run)
         if is_overdue(self.run.replay) or (not unended(self.run.replay) and self._is_explained()):
             finish(self.run)
             return 0.0

@@ -11,15 +11,21 @@ from queues.actions import BATCH
 from queues.models import Replay, ReplayJob
 from queues.names import show_controls
 from queues.replay import chains, originals, spans
-from queues.replay.originals import KEPT, when
+from queues.replay.naming import job_id
+from queues.replay.originals import KEPT, REMOVED, goes_at_once
 from queues.replay.run import facts
 from queues.replay.run.calls import Came
+from queues.replay.run.rows import goes_to
 from queues.replay.run.run import Run
 from queues.replay.terms import Originals, Terms
 from queues.replay.types import Acts, Place
-from queues.sendings import Conflict
+from queues.sendings import Conflict, Fate
 
 NOTE = 1_000  # characters
+
+# What was sent is safe, and needs nothing else any more; or it has come to another end.
+_SAFE = frozenset({Fate.WAITING, Fate.RUNNING, Fate.RETRYING, Fate.COMPLETED})
+_OVER = frozenset({Fate.FAILED, Fate.GONE, Fate.UNKNOWN})
 
 Values = tuple[str | int | bytes | None, ...]
 
@@ -35,7 +41,7 @@ def record(run: Run, came: Sequence[Came]) -> None:
     plan, now = run.replay, round(run.clock.now_ms)
     sent = [each for each in came if each.sent]
     refused = [each for each in came if not each.sent]
-    removing = [each.row.pk for each in sent if _is_removed_now(each.row, run.terms)]
+    removing = [each.row.pk for each in sent if not each.away and goes_at_once(each.row, run.terms)]
     if removing:
         run.facts[facts.ORIGINALS] = [*run.facts.get(facts.ORIGINALS, ()), *removing]
     counts = {
@@ -55,33 +61,45 @@ def record(run: Run, came: Sequence[Came]) -> None:
 
 
 def remove_due(run: Run) -> None:
-    """Remove the originals that are due, as the facts name them; nothing where none are.
+    """Remove the originals that are due, as the facts name them, and that did not go with what was sent for them.
 
-    A call for every thousand of a queue, and a transaction. May be interrupted anywhere and called again.
+    That of a job that has failed again by now is kept: it may be all that is left, where what posted it once more found
+    its id taken. One of which nobody knows that yet stays due. Two calls for every thousand of a queue, and a
+    transaction; none where none are due. May be interrupted anywhere and called again.
     """
-    while due := run.facts.get(facts.ORIGINALS, []):
-        some = due[:BATCH]
-        words = originals.remove(run, ReplayJob.objects.filter(replay=run.replay.pk, pk__in=some, original=""))
-        run.facts[facts.ORIGINALS] = due[len(some) :]
-        with run.saving():
-            originals.note(words)
+    due, later = run.facts.get(facts.ORIGINALS, []), list[int]()
+    while due:
+        some, due = due[:BATCH], due[BATCH:]
+        rows = list(ReplayJob.objects.filter(replay=run.replay.pk, pk__in=some, original=""))
+        fates = _fates(run, rows)
+        words = dict.fromkeys((pk for pk, fate in fates.items() if fate in _OVER), KEPT)
+        safe = [pk for pk, fate in fates.items() if fate in _SAFE]
+        words |= originals.remove(run, ReplayJob.objects.filter(pk__in=safe)) if safe else {}
+        later += fates.keys() - words.keys()
+        run.facts[facts.ORIGINALS] = [*later, *due]
+        if words:
+            with run.saving():
+                originals.note(words)
 
 
-def _is_removed_now(row: ReplayJob, terms: Terms) -> bool:
-    """Whether the original of a copy, or the letter beside a job that is sent in place, goes as soon as that is sent.
-
-    That of a copy whose data is edited stays until the copy has completed.
-    """
-    if terms.originals is Originals.KEEP:
-        return False
-    if row.acts == Acts.RETRY:
-        return bool(row.letter)
-    return when(terms) is Originals.WHEN_SENT
+def _fates(run: Run, rows: Sequence[ReplayJob]) -> Mapping[int, Fate]:
+    """How what was sent for rows stands, by their keys. NONE: it is gone, and how it ended is not known yet."""
+    ended = {row.pk: Fate(row.fate) for row in rows if row.ended_ms is not None}
+    fates = dict(ended)
+    by_queue: dict[int, list[ReplayJob]] = {}
+    for row in rows:
+        if row.pk not in ended:
+            by_queue.setdefault(goes_to(row), []).append(row)
+    for queue, some in by_queue.items():
+        told = run.actions.standings(run.ref(queue), [job_id(row.made or row.job) for row in some])
+        fates |= {row.pk: each.fate for row, each in zip(some, told, strict=True)}
+    return {pk: Fate.NONE if fate is Fate.GONE and pk not in ended else fate for pk, fate in fates.items()}
 
 
 def _sent_values(each: Came, terms: Terms, now: int) -> Values:
     kept = terms.originals is Originals.KEEP and (each.row.acts == Acts.COPY or bool(each.row.letter))
-    original = KEPT if kept else ""
+    gone = each.away and goes_at_once(each.row, terms)
+    original = KEPT if kept else REMOVED if gone else ""
     return Place.SENT.value, each.made, each.at_ms or now, each.was, original, each.row.pk
 
 

@@ -39,7 +39,17 @@ def _ask(run: Run, sending: Sending, rows: Sequence[ReplayJob]) -> None:
     for part in parts(run, [row for row in rows if is_exact(row.job)]):
         for first in range(0, len(part.rows), BATCH):
             some = part.rows[first : first + BATCH]
-            told = run.actions.receipts(part.queue, [receipt_of(run, row) for row in some])
-            ours = [row for row, held in zip(some, told, strict=True) if held and held[0] == run.replay.token]
-            if ours:
+            if ours := _ours(run, some):
                 sending.send(ours)
+
+
+def _ours(run: Run, rows: Sequence[ReplayJob]) -> list[ReplayJob]:
+    """Those of some rows that left a receipt of this plan: it lies beside what was sent again."""
+    by_queue: dict[int, list[ReplayJob]] = {}
+    for row in rows:
+        by_queue.setdefault(row.queue_id, []).append(row)
+    ours: set[int] = set()
+    for queue, some in by_queue.items():
+        told = run.actions.receipts(run.ref(queue), [receipt_of(run, row) for row in some])
+        ours |= {row.pk for row, held in zip(some, told, strict=True) if held and held[0] == run.replay.token}
+    return [row for row in rows if row.pk in ours]

@@ -11,7 +11,6 @@ from queues.models import ReplayJob
 from queues.replay.originals import REMOVED
 from queues.replay.run import facts
 from queues.replay.run.calls import receipt_of
-from queues.replay.run.rows import goes_to
 from queues.replay.run.run import Run
 from queues.replay.types import Acts, Place
 
@@ -38,7 +37,7 @@ class Tidying:
                 return 0.0
         by_queue: dict[int, list[str]] = defaultdict(list)
         for row in rows:
-            by_queue[goes_to(row)].append(receipt_of(run, row))
+            by_queue[row.queue_id].append(receipt_of(run, row))
         for queue, names in by_queue.items():
             run.actions.drop_receipts(run.ref(queue), names)
         run.facts[facts.DROPPED] = rows[-1].pk

@@ -1,17 +1,20 @@
--- needs: queue, where, parents, damage, holding, retrying, many, receipt, sent, was
+-- needs: queue, where, parents, damage, holding, retrying, many, receipt, sent, was, removing, beside
 -- Failed or completed jobs back to where they wait, each with a receipt: what a plan has sent is not sent again.
 -- ARGV: how many receipts to forget and these, "failed" or "completed", the plan's token, "1" to forget the attempts,
--- "1" to let two jobs of one deduplication id wait, "1" to send children whose parents do not wait for them, then for
--- each job its id, its score as it was seen ("" = whichever), its receipt.
--- Back: the server's ms, and for each job "done" with what was taken from it and a reason, "again" or "already" with
--- what its receipt says (see `sent_before`), or why it was not sent (see `not_retried`).
+-- "1" to let two jobs of one deduplication id wait, "1" to send children whose parents do not wait for them, "1" where
+-- letters go with them, then for each job its id, its score as it was seen ("" = whichever), its receipt, and where
+-- letters go what the keys of its letter's queue begin with ("" = none) and the letter's id.
+-- Back: the server's ms, and for each job "done" with what was taken from it, a reason, and "1" where its letter is
+-- away, "again" or "already" with what its receipt says (see `sent_before`), or why it was not sent (`not_retried`).
 local forgets = tonumber(ARGV[1])
 local from, plan = ARGV[forgets + 2], ARGV[forgets + 3]
 local reset, twins, orphans = ARGV[forgets + 4] == "1", ARGV[forgets + 5] == "1", ARGV[forgets + 6] == "1"
-local ids, seen, tokens = {}, {}, {}
-for i = forgets + 7, #ARGV, 3 do
+local letters = ARGV[forgets + 7] == "1"
+local ids, seen, tokens, posted = {}, {}, {}, {}
+for i = forgets + 8, #ARGV, letters and 5 or 3 do
   local at = #ids + 1
   ids[at], seen[at], tokens[at] = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  posted[at] = letters and ARGV[i + 3] ~= "" and { ARGV[i + 3], ARGV[i + 4] } or nil
 end
 forget_receipts(2, forgets)
 memo = {}
@@ -28,7 +31,8 @@ local run = {} -- jobs that go together since nothing is special about them, in 
 local function record(at, was, reason)
   leave_sent(tokens[at], plan, ids[at], now, was)
   tell(base, "waiting", "jobId", ids[at], "prev", from)
-  results[at] = { "done", was, reason }
+  local away = posted[at] and take_letter(posted[at][1], posted[at][2])
+  results[at] = { "done", was, reason, away and "1" or "" }
 end
 
 local function is_plain(found)

@@ -2,8 +2,8 @@
 -- and what was taken from the job. Needs queue, receipt.
 local SENT_MS = 604800000
 
-local function leave_sent(token, plan, made, at, was)
-  leave_receipt(token, cmsgpack.pack(plan, made, at, was), SENT_MS)
+local function leave_sent(token, plan, made, at, was, prefix)
+  leave_receipt(token, cmsgpack.pack(plan, made, at, was), SENT_MS, prefix)
 end
 
 -- What a receipt says; empty where it says nothing that we understand.

@@ -1,0 +1,117 @@
+"""Originals and letters that could not go with what was sent for them, and plans that are about the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import pytest
+import redis
+
+from queues.models import Replay
+from queues.replay import making, steering
+from queues.replay.limits import change
+from queues.replay.run.sending import Sending
+from queues.replay.terms import Originals
+from queues.replay.types import Acts, Phase
+from queues.sendings import Conflict
+from queues.types import QueueRef
+from tests.queues.replaying import DEAD, OLGA, QUIET, a_queue, letter
+from tests.queues.runs import a_plan_of, fail, ran, until, work
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index")]
+
+OTHER = QueueRef("main", b"bull", b"other")
+IDS = [f"j{number}" for number in range(4)]
+
+
+@contextmanager
+def held(client: redis.Redis, keys: list[str], meanwhile: Callable[[], object]) -> Iterator[None]:
+    """What these keys name is held by workers until it was sent, and what happens before anything is removed then."""
+    send = Sending.send
+
+    def sent(self: Sending, *args: Any, **kwargs: Any) -> Any:
+        for key in keys:
+            client.set(f"{key}:lock", "a worker")
+        with mock.patch("queues.replay.run.sending.remove_due"):
+            came = send(self, *args, **kwargs)
+        for key in keys:
+            client.delete(f"{key}:lock")
+        meanwhile()
+        return came
+
+    with mock.patch.object(Sending, "send", sent):
+        yield
+
+
+def kept(plan: Replay) -> dict[str, str]:
+    return dict(plan.jobs.values_list("job", "original"))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_an_original_whose_copy_has_failed_by_then_is_kept(keep: bool, valkey: redis.Redis) -> None:
+    terms = replace(QUIET, acts_copy=True, target="other")
+    plan = a_plan_of(valkey, IDS, terms=terms, acts=Acts.COPY, target=OTHER)
+
+    def fails() -> None:
+        work(valkey, "other", bad={"j1"}, keep=keep)
+        if not keep:  # nothing is left of a job that fails
+            valkey.delete("bull:other:j1", "bull:other:failed")
+
+    with held(valkey, [f"bull:shop:{job}" for job in IDS], fails):
+        until(plan, Phase.DONE)
+    assert kept(plan) == {"j0": "removed", "j1": "kept", "j2": "removed", "j3": "removed"}
+    assert valkey.zrange("bull:shop:failed", 0, -1) == [b"j1"]
+    assert (plan.completed, plan.failed) == (3, 1)
+
+
+def test_a_letter_beside_a_job_is_kept_where_that_has_failed_by_then(valkey: redis.Redis) -> None:
+    plan = a_plan_of(valkey, IDS)
+    letters = a_queue(DEAD)
+    for job in IDS:
+        letter(valkey, f"of-{job}", of=job)
+        plan.jobs.filter(job=job).update(letter_queue=letters, letter=f"of-{job}")
+    with held(valkey, [f"bull:shop-dlq:of-{job}" for job in IDS], lambda: work(valkey, bad={"j2"})):
+        until(plan, Phase.DONE)
+    assert kept(plan) == {"j0": "removed", "j1": "removed", "j2": "kept", "j3": "removed"}
+    assert valkey.lrange("bull:shop-dlq:wait", 0, -1) == [b"of-j2"]
+
+
+@pytest.mark.parametrize("originals", [Originals.KEEP, Originals.WHEN_DONE, Originals.WHEN_SENT])
+def test_of_two_plans_that_send_the_same_letters_to_different_queues_one_does(
+    originals: Originals, valkey: redis.Redis
+) -> None:
+    change(OLGA, largest=None, fastest=None, approval=None, undo_s=0, typed=1_000)
+    a_queue(OTHER)
+    a_queue()
+    for job in IDS:
+        letter(valkey, f"of-{job}", of=job)
+    plans = [making.of_letters(OLGA, DEAD), making.of_letters(OLGA, DEAD)]
+    terms = [replace(QUIET, originals=originals), replace(QUIET, originals=originals, target="other")]
+    for plan, some in zip(plans, terms, strict=True):
+        until(plan, Phase.DRAFT)
+        steering.save(OLGA, plan, some)
+        until(plan, Phase.DRAFT)
+        assert plan.to_send == 4
+    for plan, some in zip(plans, terms, strict=True):
+        steering.start(OLGA, plan, some)
+    for plan in plans:
+        until(plan, Phase.DONE, between=lambda: [work(valkey), work(valkey, "other")])
+    assert [plan.sent for plan in plans] == [4, 0]
+    assert len(ran(valkey)) == 4
+    assert set(plans[1].jobs.values_list("conflict", "note")) == {(Conflict.SENT_BEFORE, str(plans[0]))}
+
+
+def test_of_two_plans_that_copy_and_retry_the_same_job_one_does(valkey: redis.Redis) -> None:
+    a_queue(OTHER)
+    fail(valkey, IDS)
+    copies = a_plan_of(valkey, IDS, terms=replace(QUIET, originals=Originals.KEEP), acts=Acts.COPY, target=OTHER)
+    retries = a_plan_of(valkey, IDS)
+    until(copies, Phase.DONE, between=lambda: work(valkey, "other"))
+    until(retries, Phase.DONE, between=lambda: work(valkey))
+    assert (copies.sent, retries.sent, retries.refused) == (4, 0, 4)
+    assert set(retries.jobs.values_list("conflict", "note")) == {("sent-before", str(copies))}
+    assert sorted(ran(valkey)) == IDS
