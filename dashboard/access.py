@@ -43,6 +43,7 @@ _WORDS = {
     "pin-by-name": "pin",
     "restore-some": "restore",
     "failures-merge": "failure-merge",
+    "replay-resolve": "failure-resolve",
     "letters-say": "dead-letters",
     "replay-start": "replay",
     "replay-limits-change": "replay-limits",

@@ -125,6 +125,9 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "pace_to": _("Pace to, jobs a second"),
     "double_s": _("Doubling every, seconds"),
     "canary": _("Canary, jobs"),
+    "key_path": _("In order within"),
+    "edit": _("Data edited by"),
+    "without_permanent": _("Permanent ones left out"),
     "jobs": _("Jobs"),
     "take_back": _("Jobs taken back that no worker had begun"),
     "largest": _("Largest set, jobs"),
@@ -134,6 +137,11 @@ PARAMETER_WORDS: Mapping[str, Promise] = {
     "typed": _("Name to type above, jobs"),
 }
 APART = ("made", "replay")  # shown as links
+EDIT_WORDS: Mapping[str, Promise] = {
+    "merge": _("a merge patch"),
+    "paths": _("setting paths"),
+    "whole": _("hand, as a whole"),
+}
 MOMENTS = ("run_at_ms", "before_ms", "until_ms")
 
 # A word, the glyph, and the colour of it.
@@ -300,6 +308,10 @@ def _named(name: str) -> str:
 
 def _valued(name: str, value: object) -> object:
     """A value for eyes: milliseconds as the moment or the time that they are."""
+    if name == "edit" and value in EDIT_WORDS:
+        return str(EDIT_WORDS[str(value)])
+    if value is True:
+        return gettext("yes")
     if not isinstance(value, int) or isinstance(value, bool) or not name.endswith("_ms"):
         return value
     if name not in MOMENTS:

@@ -181,7 +181,7 @@ def test_terms_that_need_the_jobs_read_again_freeze_it_again(operator: Client, p
     plan = drafted()
     answer = post(operator, plan, "start", form(operator, plan, "start", key_path="customerId"))
     assert answer.status_code == 409
-    assert "The data of its jobs is read now" in Page(answer).text
+    assert "the data of its jobs is read first" in Page(answer).text
     plan.refresh_from_db()
     assert (plan.phase, Terms.of(plan.terms).key) == (Phase.FREEZING, "customerId")
 

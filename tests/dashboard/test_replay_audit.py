@@ -9,6 +9,8 @@ from queues import audit
 from queues.audit import Asked, Status
 from queues.models import AuditEntry, Replay
 from queues.replay import steering
+from queues.replay.steering.starting import chosen
+from queues.replay.terms import Patch, PatchKind, Terms
 from queues.replay.types import Phase
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
@@ -47,6 +49,15 @@ def test_an_act_on_a_replay_has_words_and_leads_to_it(viewer: Client) -> None:
     assert f'href="/replays/{plan.pk}/"' in viewer.get("/audit/").text
     page = viewer.get(f"/audit/{AuditEntry.objects.get().pk}/")
     assert f'href="/replays/{plan.pk}/"' in page.text
+
+
+def test_a_start_says_what_was_chosen_about_order_data_and_permanent_ones(viewer: Client) -> None:
+    terms = Terms(canary=0, key="customer.id", patch=Patch(PatchKind.PATHS, 'cpf = "hunter2"'), without_permanent=True)
+    entry = audit.record(ANNA, "replay", source="main", parameters=chosen(terms))
+    page = Page(viewer.get(f"/audit/{entry.pk}/"))
+    for said in ("In order within customer.id", "Data edited by setting paths", "Permanent ones left out yes"):
+        assert said in page.text
+    assert "hunter2" not in page.source
 
 
 def test_a_plan_that_is_gone_is_named_and_leads_nowhere(viewer: Client) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -132,10 +132,17 @@ def _started(asked: Asked, now: Replay, number: int, needs: Wanted) -> Change:
     return Change(values | {"phase": Phase.ARMED, "starts_at": at}, Told.ARMED, _facts(number, at), entry=entry)
 
 
+def chosen(terms: Terms) -> Mapping[str, Any]:
+    """What the log tells of the terms: never what data are changed to, which may be secret."""
+    told: dict[str, Any] = {"pace_from": terms.pace_from, "pace_to": terms.pace_to, "canary": terms.canary}
+    told |= {"key_path": terms.key} if terms.key else {}
+    told |= {"edit": terms.patch.kind.value} if terms.patch else {}
+    return told | ({"without_permanent": True} if terms.without_permanent else {})
+
+
 def _entry(asked: Asked, now: Replay, number: int) -> AuditEntry:
     """The entry of the whole replay: it runs until the runner, or who takes it back, completes it."""
-    terms = Terms.of(now.terms)
-    told = {"replay": now.pk, "pace_from": terms.pace_from, "pace_to": terms.pace_to, "canary": terms.canary}
+    told = {"replay": now.pk, **chosen(Terms.of(now.terms))}
     ref, source = origin(now), now.source.name
     entry = log.draft(
         *(asked.by, START), queue=ref, source=source, parameters=told, reason=asked.reason, group=now.group
@@ -156,7 +163,7 @@ def _facts(number: int, at: datetime) -> dict[str, object]:
 
 def _look_first(step: Step) -> str:
     if step is Step.READING:
-        return _("The plan is kept. The data of its jobs is read now: look at what it does to them first, then start.")
+        return _("The plan is kept, and the data of its jobs is read first: look at what it does to them, then start.")
     return _("The plan is kept. Its jobs are looked at anew: look at what it does first, then start.")
 
 
