@@ -70,11 +70,12 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A button that leads to a page of its own. `off` says why it cannot be pressed."""
+    """A button that leads to a page of its own. `off` says why it cannot be pressed. `first`: it leads the bar."""
 
     label: Words
     address: str
     off: str = ""
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +134,12 @@ def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
     menu = [button(action) for action in hidden]
     if state in (State.FAILED, State.COMPLETED) and job.deduplication_id:
         menu.append(_release(user, ref, job.deduplication_id, can))
+    way = _edit_replay(user, ref, job, can)
+    first = not (way and way.first)  # of a letter nothing is likelier than to send it again
     return Bar(
-        [button(action, first=at == 0 and action not in DANGEROUS) for at, action in enumerate(shown)],
+        [button(action, first=first and at == 0 and action not in DANGEROUS) for at, action in enumerate(shown)],
         menu,
-        way=_edit_replay(user, ref, job, can),
+        way=way,
     )
 
 
@@ -152,7 +155,8 @@ def _edit_replay(user: off.User, ref: JobRef, job: Job, can: Ability) -> Way | N
     else:
         return None
     address = reverse("edit-replay", args=[ref.queue.source, ref.queue.slug, ref.id])
-    return Way(EDIT_REPLAY, address, off.by_role(user, access.Right.REPLAY) or why)
+    why = off.by_role(user, access.Right.REPLAY) or why
+    return Way(EDIT_REPLAY, address, why, first=state in LETTER_STATES and not why)
 
 
 def _release(user: off.User, ref: JobRef, deduplication_id: bytes, can: Ability) -> Button:
