@@ -84,7 +84,7 @@ def _stands_since(seen: Seen) -> float | None:
 
 
 def ended(seen: Seen) -> str:
-    told = _("%(failed)s of %(ended)s ended") % {
+    told = _("%(failed)s of the %(ended)s that ended") % {
         "failed": number(seen.replay.failed),
         "ended": number(seen.settled),
     }

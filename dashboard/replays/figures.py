@@ -111,7 +111,7 @@ def _canary(seen: Seen) -> tuple[Shown, Shown]:
     if not terms.canary:
         return _("none"), _("all are sent by the pace")
     limit = _("limit %(n)s") % {"n": number(terms.canary_failed)}
-    if canary is None:
+    if canary is None or (seen.ended and not canary.sent):
         return _past_canary(seen, limit)
     number_of = _canary_number(seen)
     told = [_("ended"), _("%(n)s failed again") % {"n": number(canary.failed)}, limit]
@@ -120,8 +120,12 @@ def _canary(seen: Seen) -> tuple[Shown, Shown]:
         told.insert(2, said % {"n": number(canary.retrying)})
     if seen.phase is Phase.STOPPED and seen.replay.why == Stop.CANARY:
         return _("failed"), "; ".join(told[1:])
+    if seen.ended and canary.failed > terms.canary_failed:
+        return _("failed"), "; ".join(told[1:])
     if seen.phase is Phase.DECIDING:
         told.append(_("its time is over"))
+    if seen.ended and canary.ended < canary.sent:
+        told.append(_("it was not awaited to its end"))
     return format_html("{}<small>{}</small>", number(canary.ended), f"/{number(number_of)}"), "; ".join(told)
 
 

@@ -9,11 +9,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.replays import around, words
+from dashboard.replays import words
 from dashboard.replays.seen import Seen
+from dashboard.replays.terms_form import queue_label
 from dashboard.words import shown
-from queues.models import ReplayLine
+from queues.models import Queue, ReplayLine
 from queues.quantities import number
+from queues.replay.freezing.counting import sums
 from queues.replay.types import HALTED, Phase, Place, Stop, Told
 from queues.sendings import Fate
 
@@ -101,8 +103,16 @@ def _jobs(seen: Seen, text: str, query: str) -> Link:
 
 
 def _queues(seen: Seen) -> Sequence[Link]:
+    """Those that are meant; all of the plan where it stopped before it read how they stand."""
+    paused = [target.queue for target in seen.targets if target.paused] if seen.replay.why == Stop.PAUSED else []
+    queues = paused or [target.queue for target in seen.targets] or _planned(seen)
     return [
-        (reverse("queue", args=[target.queue.source.name, target.queue.slug]), shown(around.label(target), 40))
-        for target in seen.targets
-        if seen.replay.why != Stop.PAUSED or target.paused
+        (reverse("queue", args=[each.source.name, each.slug]), shown(queue_label(each.source.name, each.slug), 40))
+        for each in queues
     ][:LINKS]
+
+
+def _planned(seen: Seen) -> Sequence[Queue]:
+    """Where its jobs go, by what freezing counted. One query."""
+    keys = {each.target for each in sums(seen.replay.frozen) if each.target is not None}
+    return list(Queue.objects.filter(pk__in=keys).select_related("source").order_by("pk")[:LINKS])

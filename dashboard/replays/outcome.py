@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.replays import words
 from dashboard.words import shown
 from queues.failures.types import UNSOLVED
-from queues.models import FailureGroup, Replay
+from queues.models import FailureGroup, FailureStrand, Replay
 from queues.quantities import UNKNOWN, duration, number
 from queues.replay.making import MOST_GROUPS
 from queues.replay.report import Refusal, Report, report
@@ -62,11 +63,17 @@ def outcome(replay: Replay) -> Outcome:
 
 
 def _unsolved(replay: Replay) -> Sequence[FailureGroup]:
-    """The groups that it was made from, else those that its jobs had failed by. One or two queries."""
+    """The groups that it was made from, else those that its jobs had failed by and of which no other job is left.
+
+    One or two queries.
+    """
     keys = {*replay.groups.values_list("pk", flat=True), *filter(None, [replay.group_id])}
+    others = FailureGroup.objects.all()
     if not keys:
+        left = FailureStrand.objects.filter(group=OuterRef("pk"), present__gt=0)
+        others = others.exclude(Exists(left))
         keys = set(replay.jobs.exclude(group=None).values_list("group", flat=True).distinct()[: MOST_GROUPS + 1])
-    found = FailureGroup.objects.filter(pk__in=keys, merged_into=None, life__in=UNSOLVED)
+    found = others.filter(pk__in=keys, merged_into=None, life__in=UNSOLVED)
     return list(found.order_by("-total")) if len(keys) <= MOST_GROUPS else ()
 
 

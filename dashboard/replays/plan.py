@@ -132,11 +132,12 @@ def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mappi
     about = sentence.About(
         None if early else seen.number,
         None if early else seen.to_send,
-        seen.duration_s,
+        None if early else seen.duration_s,
         copies,
         queue_label(replay.source.name, terms.target),
         sentence.attempts_of(seen, terms),
         seen.permanent.permanent,
+        _letters_of(replay, seen),
     )
     return {
         **so_far(replay),
@@ -156,6 +157,8 @@ def _copies_of(replay: Replay, terms: Terms, seen: Preview) -> bool | None:
     """Whether new jobs are sent: for all (True), for none (False), or only for letters (None)."""
     if terms.acts_copy or terms.patch or replay.made_from.get("state") == State.COMPLETED:
         return True
+    if seen.to_send:
+        return sentence.copies_by(seen.to_send, seen.copies)
     return None if _letters_of(replay, seen) else False
 
 
@@ -193,6 +196,8 @@ def _start(replay: Replay, seen: Preview) -> Start:
     asks = wanted(replay, many)
     if asks.approval:
         label = gettext("Ask for approval of %(n)s") % {"n": number(many)}
+    elif replay.phase == Phase.FREEZING and not many:
+        label = gettext("Start replay")
     else:
         label = ngettext("Start replay of %(n)s", "Start replay of %(n)s", many) % {"n": number(many)}
     return Start(

@@ -14,7 +14,7 @@ from dashboard.replays.chart import charted
 from dashboard.replays.halted import halted
 from dashboard.replays.outcome import Outcome, outcome
 from dashboard.replays.seen import Seen, see
-from dashboard.replays.sentence import About, Sentences, sentences
+from dashboard.replays.sentence import About, Sentences, copies_by, sentences
 from dashboard.replays.terms_form import queue_label
 from dashboard.replays.terms_words import told
 from dashboard.replays.verbs import cancel_form, cancel_words, pace_form, verbs
@@ -22,6 +22,7 @@ from dashboard.words import shown
 from queues.models import Replay
 from queues.quantities import instant, now_ms
 from queues.registry import configured
+from queues.replay.freezing.counting import ways
 from queues.replay.types import From
 from queues.types import State
 
@@ -95,7 +96,8 @@ def plan(seen: Seen) -> Sentences:
     """How it was planned, in words."""
     terms, total = seen.terms, seen.replay.total
     target = queue_label(seen.replay.source.name, terms.target)
-    return sentences(terms, About(found=total, to_send=seen.of, copies=copies(seen), target=target))
+    letters = ways(seen.replay.frozen, terms)[2] > 0
+    return sentences(terms, About(found=total, to_send=seen.of, copies=copies(seen), target=target, letters=letters))
 
 
 def copies(seen: Seen) -> bool | None:
@@ -103,6 +105,9 @@ def copies(seen: Seen) -> bool | None:
     made_from = seen.replay.made_from
     if seen.terms.acts_copy or seen.terms.patch or made_from.get("state") == State.COMPLETED:
         return True
+    jobs, new, _letters = ways(seen.replay.frozen, seen.terms)
+    if jobs:
+        return copies_by(jobs, new)
     return None if made_from.get("kind") in (From.LETTERS, From.GROUP) else False
 
 

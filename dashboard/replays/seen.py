@@ -109,8 +109,8 @@ def _counts_anew(replay: Replay, before: Seen) -> bool:
 
 
 def _awaits_canary(replay: Replay) -> bool:
-    """Whether its canary was sent, or is being sent, and the climb has not begun."""
-    begun = replay.started_at is not None and replay.rest_at is None and replay.phase not in ENDED
+    """Whether its canary was sent, or is being sent, and the climb has not begun, or never did."""
+    begun = replay.started_at is not None and replay.rest_at is None
     return begun and Terms.of(replay.terms).canary > 0
 
 

@@ -46,6 +46,7 @@ class About:
     target: str = ""
     attempts: Sequence[Further] = ()
     permanent: int = 0
+    letters: bool = False  # some have a letter beside them
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,19 @@ def sentences(terms: Terms, about: About) -> Sentences:
         text = gettext("Nothing is left to send: all are left out, for the reasons below.")
         return Sentences(_plain(text), _plain(""))
     return Sentences(_joined(_main(terms, about)), _joined(_more(terms, about)))
+
+
+def copies_by(jobs: int, new: int) -> bool | None:
+    """`About.copies` of so many jobs, of which so many are sent as new ones."""
+    if not new:
+        return False
+    return True if new >= jobs else None
+
+
+def originals_words(terms: Terms) -> Promise:
+    """What becomes of what was copied. The original of an edited job stays at least until that has completed."""
+    kept = Originals.WHEN_DONE if terms.patch and terms.originals is Originals.WHEN_SENT else terms.originals
+    return ORIGINAL_WORDS[kept]
 
 
 def attempts_of(seen: Preview, terms: Terms) -> Sequence[Further]:
@@ -193,8 +207,14 @@ def _more(terms: Terms, about: About) -> Iterator[SafeString]:
     if attempts := _attempts(terms, about):
         yield attempts
     if about.copies is not False:
-        kept = Originals.WHEN_DONE if terms.patch and terms.originals is Originals.WHEN_SENT else terms.originals
-        yield _plain(str(ORIGINAL_WORDS[kept]))
+        yield _plain(str(originals_words(terms)))
+    elif about.letters:
+        stay = terms.originals is Originals.KEEP
+        yield _plain(
+            gettext("Their letters stay where they are.")
+            if stay
+            else gettext("Their letters are removed as soon as they are sent.")
+        )
     if terms.patch:
         whole = terms.patch.kind is PatchKind.WHOLE
         yield _plain(
@@ -222,9 +242,11 @@ def _how(terms: Terms, about: About) -> SafeString:
 
 
 def _attempts(terms: Terms, about: About) -> SafeString | None:
-    """How many attempts each gets, said before."""
+    """How many attempts each gets, said before. A new job has made none, whatever is chosen."""
     given = [each.attempts for each in about.attempts]
-    if terms.reset:
+    if about.copies:
+        lead = gettext("Attempts are counted anew")
+    elif terms.reset:
         lead = gettext("The attempts that were made are forgotten")
     else:
         lead = gettext("The attempts that were made count")
@@ -232,8 +254,11 @@ def _attempts(terms: Terms, about: About) -> SafeString | None:
         return say("{lead}.", lead=lead)
     least, most = min(given), max(given)
     if least == most:
-        text = gettext("it gets %(n)s more") if about.to_send == 1 else gettext("each gets %(n)s more")
-        many = text % {"n": number(most)}
+        more = gettext("it gets %(n)s more") if about.to_send == 1 else gettext("each gets %(n)s more")
+        anew = gettext("it gets %(n)s") if about.to_send == 1 else gettext("each gets %(n)s")
+        many = (anew if about.copies else more) % {"n": number(most)}
+    elif about.copies:
+        many = gettext("each gets %(least)s to %(most)s") % {"least": number(least), "most": number(most)}
     else:
         many = gettext("each gets %(least)s to %(most)s more") % {"least": number(least), "most": number(most)}
     return say("{lead}: {many}.", lead=lead, many=many)

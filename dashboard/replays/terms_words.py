@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.replays.sentence import ORDER_WORDS, ORIGINAL_WORDS, figure
+from dashboard.replays.sentence import ORDER_WORDS, figure, originals_words
 from dashboard.replays.terms_form import DAYS, queue_label
 from dashboard.replays.words import pace as pace_words
 from dashboard.words import shown
@@ -29,8 +29,8 @@ def told(terms: Terms, source: str, copies: bool | None) -> Sequence[tuple[str, 
     """
     rows = [
         (gettext("Sent"), _how(terms, source, copies)),
-        (gettext("Attempts"), gettext("given anew") if terms.reset else gettext("those that were made count")),
-        (gettext("Originals"), str(ORIGINAL_WORDS[terms.originals]) if copies is not False else ""),
+        (gettext("Attempts"), _attempts(terms, copies)),
+        (gettext("Originals"), str(originals_words(terms)) if copies is not False else ""),
         (gettext("Canary"), _canary(terms)),
         (gettext("Pace"), _pace(terms)),
         (gettext("Order"), _order(terms)),
@@ -56,6 +56,12 @@ def _how(terms: Terms, source: str, copies: bool | None) -> str:
     if copies:
         return gettext("as new jobs, %(where)s") % {"where": where}
     return gettext("in place what is still failed; of letters new jobs, %(where)s") % {"where": where}
+
+
+def _attempts(terms: Terms, copies: bool | None) -> str:
+    if copies:
+        return gettext("counted anew, as of every new job")
+    return gettext("given anew") if terms.reset else gettext("those that were made count")
 
 
 def _canary(terms: Terms) -> str:

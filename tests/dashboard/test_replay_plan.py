@@ -222,6 +222,8 @@ def test_a_plan_that_is_put_together_shows_how_far_it_is_and_its_terms(operator:
     page = page_of(operator, plan)
     assert "Writing down which jobs are meant" in page.text
     assert "500 of 2,000 jobs" in page.text
+    assert "finish in" not in page.text  # nobody knows yet
+    assert "Start replay of 0" not in page.text
     assert page.all("name", "canary")
     assert "It can be started once its set is frozen." in page.text
     (state,) = page.all("id", "plan-state")
@@ -252,7 +254,7 @@ def test_asked_again_it_tells_how_far_it_is_and_once_frozen_all_that_came_of_it(
     assert "plan-side" not in answer.content.decode()
     standing(plan, Phase.DRAFT)
     text = polled(operator, plan, "freezing").content.decode()
-    for part in ("plan-head", "plan-sentence", "plan-what", "plan-side", "plan-enter"):
+    for part in ("plan-head", "plan-sentence", "plan-what", "plan-kept", "plan-anew", "plan-side", "plan-enter"):
         assert f'id="{part}"' in text
     assert "<html" not in text
     assert 'name="canary"' not in text  # what was typed meanwhile stays

@@ -19,16 +19,17 @@ from queues.models import AuditEntry, Deploy, FailureGroup, Replay, ReplaySpan
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.replay.forgetting import FORGOTTEN
+from queues.replay.freezing.counting import SUMS, Sum
 from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Hours, Terms
-from queues.replay.types import Phase, Place, Stop, Told
+from queues.replay.types import From, Phase, Place, Stop, Told
 from queues.sendings import Conflict, Fate
 from queues.types import QueueRef
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role
 from tests.dashboard.replayed import PAYMENTS, TERMS, row, spans, started, story, target, tell
 from tests.failing import make_group
-from tests.queues.replaying import a_plan
+from tests.queues.replaying import a_plan, a_queue
 
 pytestmark = pytest.mark.django_db
 
@@ -87,7 +88,7 @@ def test_its_figures_are_those_of_the_plan(operator: Client) -> None:
     assert part(page, "sent") == "1,205"
     assert part(page, "sent_w") == "57.5% of 2,095"
     assert part(page, "failed") == "0.8 %"
-    assert part(page, "failed_w") == "9 of 1,185 ended; stops at 10% of the last 100"
+    assert part(page, "failed_w") == "9 of the 1,185 that ended; stops at 10% of the last 100"
     assert part(page, "canary") == "passed"
     assert part(page, "canary_w") == "1 of 25 failed again, limit 2"
     assert part(page, "oldest").startswith("2 min 4")
@@ -212,6 +213,19 @@ def test_a_plan_that_stopped_says_where_to_look(operator: Client, why: Stop, add
     assert any(address in node.attrs.get("href", "") for node in go.children)
 
 
+def test_a_plan_that_stopped_before_it_read_its_targets_leads_to_them_all_the_same(operator: Client) -> None:
+    plan = started(Phase.STOPPED, why=Stop.PAUSED)
+    plan.frozen = frozen(jobs=9, copies=0)
+    plan.save()
+    (go,) = [node for node in read(operator, plan).nodes if node.attrs.get("class") == "go"]
+    assert [node.attrs.get("href") for node in go.children] == ["/queues/main/payments/"]
+
+
+def frozen(*, jobs: int, copies: int) -> dict[str, Any]:
+    """What freezing counted of a plan without conflicts, of jobs that all have letters."""
+    return {SUMS: [list(Sum(a_queue(PAYMENTS).pk, Conflict.NONE, False, jobs, 1, 2, 1, 2, jobs, copies))]}
+
+
 def test_a_plan_that_holds_says_so_in_plain_words(operator: Client) -> None:
     plan = started(holding=Stop.DEPTH, terms=Terms(depth_max=1_000))
     tell(plan, Told.HELD, why=Stop.DEPTH)
@@ -312,6 +326,40 @@ def outcome(page: Page) -> str:
     return " ".join(node.text.split())
 
 
+@pytest.mark.parametrize(
+    ("copies", "says"),
+    [
+        (0, "Each is retried in place, under its own id. The attempts that were made count. Their letters are removed"),
+        (4, "What is still failed is retried in place; of each letter a new job is sent to where it came from."),
+        (9, "Each is sent as a new job to where it came from. Attempts are counted anew. What was copied is removed"),
+    ],
+)
+def test_how_a_plan_of_letters_was_sent_is_told_by_what_freezing_found(
+    operator: Client, copies: int, says: str
+) -> None:
+    plan = ended(made_from={"kind": From.LETTERS, "queue": PAYMENTS.slug})
+    plan.frozen = frozen(jobs=9, copies=copies)
+    plan.save()
+    assert says in read(operator, plan).text
+
+
+def test_a_canary_that_failed_is_not_forgotten_when_the_rest_is_cancelled(operator: Client) -> None:
+    plan = ended(Phase.CANCELLED, sent=3, completed=0, failed=3, back=2_092, rest_at=None)
+    for number in range(3):
+        row(plan, b"c%d" % number, Fate.FAILED, canary=True)
+    page = read(operator, plan)
+    assert (part(page, "canary"), part(page, "canary_w")) == ("failed", "3 failed again; limit 2")
+
+
+def test_a_canary_that_was_cut_short_says_how_far_it_came(operator: Client) -> None:
+    plan = ended(Phase.CANCELLED, sent=2, completed=1, failed=0, back=2_093, rest_at=None)
+    row(plan, b"c1", Fate.COMPLETED, canary=True)
+    row(plan, b"c2", canary=True)
+    page = read(operator, plan)
+    assert part(page, "canary") == "1 /25"
+    assert part(page, "canary_w") == "ended; 0 failed again; limit 2; it was not awaited to its end"
+
+
 def test_a_plan_that_is_done_is_told_in_one_sentence(operator: Client) -> None:
     page = read(operator, ended())
     assert outcome(page) == "2,095 of 2,118 sent, 2,083 completed, 12 failed again, 23 left out."
@@ -360,6 +408,15 @@ def test_a_clean_outcome_offers_to_resolve_its_groups(operator: Client, number: 
     entries = AuditEntry.objects.filter(action="failure-resolve")
     assert (entries.count(), {entry.reason for entry in entries}) == (number, {f"{plan} brought its jobs back."})
     assert says not in read(operator, plan).text
+
+
+def test_a_group_of_which_others_are_still_failed_is_not_offered_to_be_resolved(operator: Client) -> None:
+    group = make_group(failures=1)
+    plan = ended(completed=2_095, failed=0)
+    row(plan, b"1", Fate.COMPLETED, group=group)
+    assert "Resolve the group" not in read(operator, plan).text
+    group.strands.update(present=0)
+    assert "Resolve the group" in read(operator, plan).text
 
 
 def test_groups_of_an_outcome_that_is_not_clean_are_not_resolved_by_it(operator: Client) -> None:

@@ -11,7 +11,7 @@ from dashboard.replays.pace_chart import pace_chart
 from dashboard.replays.sentence import About, sentences
 from queues.models import ReplayLine
 from queues.replay.preview import Further
-from queues.replay.terms import Ordering, Terms
+from queues.replay.terms import Ordering, Originals, Patch, PatchKind, Terms
 from queues.replay.types import CHOICES, Choice, Phase, Stop, Told
 from queues.sendings import Conflict
 from tests.dashboard.planning import FULL
@@ -49,7 +49,7 @@ def told(terms: Terms, about: About) -> str:
             (
                 "Send <b>100 jobs</b> <b>as fast as the server takes them</b>, newest first. "
                 "Nothing holds it back: workers, and all that they call, get the whole load at once. | "
-                "Each is sent as a new job to <bdi>mails</bdi>. The attempts that were made are forgotten. "
+                "Each is sent as a new job to <bdi>mails</bdi>. Attempts are counted anew. "
                 "What was copied is removed as soon as its copy is safely in."
             ),
         ),
@@ -62,6 +62,16 @@ def told(terms: Terms, about: About) -> str:
                 "The attempts that were made count. What was copied is removed as soon as its copy is safely in."
             ),
         ),
+        (
+            replace(Terms(), patch=Patch(PatchKind.PATHS, 'cpf = "1"')),
+            About(9, 9, copies=True, attempts=[Further(3, 9)]),
+            (
+                "Attempts are counted anew: each gets 3. What was copied is removed when its copy has completed. "
+                "Their data are edited first."
+            ),
+        ),
+        (Terms(), About(9, 9, letters=True), "Their letters are removed as soon as they are sent."),
+        (replace(Terms(), originals=Originals.KEEP), About(9, 9, letters=True), "Their letters stay where they are."),
         (Terms.suggested(1), About(1, 1), "Send <b>this one job</b> again, at once. | It is retried"),
         (Terms(), About(None, None), "Send <b>25 as a canary</b>"),
         (Terms(), About(5, 0), "Nothing is left to send"),

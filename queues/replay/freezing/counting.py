@@ -149,6 +149,15 @@ def sums(frozen: Frozen) -> Sequence[Sum]:
     return [Sum.of(row) for row in frozen.get(SUMS, ())]
 
 
+def ways(frozen: Frozen, terms: Terms) -> tuple[int, int, int]:
+    """Of those to send: how many they are, how many go as new jobs, and how many are letters or have one beside them.
+
+    By what freezing counted, when letters of jobs that are still failed were known to be retried in place.
+    """
+    sent = [each for each in sums(frozen) if is_sent(each.conflict, each.permanent, terms)]
+    return sum(each.jobs for each in sent), sum(each.copies for each in sent), sum(each.letters for each in sent)
+
+
 def estimated(sums: Sequence[Sum], terms: Terms) -> Counts:
     """How many are sent and left out, by what freezing counted."""
     to_send = sum(each.jobs for each in sums if is_sent(each.conflict, each.permanent, terms))

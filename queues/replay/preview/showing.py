@@ -58,6 +58,7 @@ def preview(replay: Replay, terms: Terms) -> Preview:
         looked_at=looked,
         looked_ago_s=max(0.0, (timezone.now() - looked).total_seconds()) if looked else None,
         letters=sum(each.letters for each in sent),
+        copies=sum(each.copies for each in sent),
     )
 
 

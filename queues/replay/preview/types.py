@@ -117,3 +117,4 @@ class Preview:
     looked_at: datetime | None
     looked_ago_s: float | None
     letters: int  # of those to send, that are letters or have one beside them
+    copies: int = 0  # of those to send, that go as new jobs by the way that freezing found
