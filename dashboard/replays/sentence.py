@@ -15,6 +15,7 @@ from dashboard.actions.ask import named, say
 from dashboard.replays import words
 from dashboard.replays.terms_form import DAYS
 from queues.quantities import duration, number
+from queues.replay.pacing import curve
 from queues.replay.preview import Further, Preview
 from queues.replay.terms import Ordering, Originals, PatchKind, Terms
 
@@ -160,7 +161,7 @@ def _rest(terms: Terms, about: About) -> SafeString:
     """How the others follow the canary."""
     if terms.pace_to is None:
         text = gettext("Then send the rest {pace}, {order}.")
-    elif _climbs(terms):
+    elif _climbs(terms, about):
         text = gettext("Then climb from {pace}, {order}{time}.")
     else:
         text = gettext("Then send the rest at {pace}, {order}{time}.")
@@ -170,7 +171,7 @@ def _rest(terms: Terms, about: About) -> SafeString:
 def _all_alike(terms: Terms, about: About) -> SafeString:
     if terms.pace_to is None:
         text = gettext("Send {jobs} {pace}, {order}.")
-    elif _climbs(terms):
+    elif _climbs(terms, about):
         text = gettext("Send {jobs}, climbing from {pace}, {order}{time}.")
     else:
         text = gettext("Send {jobs} at {pace}, {order}{time}.")
@@ -183,7 +184,7 @@ def _paced(text: str, terms: Terms, about: About) -> SafeString:
         time = say(gettext(", and finish in about {time}"), time=_bold(about_time(about.duration_s)))
     many = about.to_send
     jobs = gettext("all that are found") if many is None else _jobs(many)
-    told = {"jobs": _bold(jobs), "pace": _bold(_pace(terms)), "order": ORDER_WORDS[terms.order]}
+    told = {"jobs": _bold(jobs), "pace": _bold(_pace(terms, about)), "order": ORDER_WORDS[terms.order]}
     return say(text, time=time, **told)
 
 
@@ -191,15 +192,24 @@ def _jobs(many: int) -> str:
     return ngettext("%(n)s job", "%(n)s jobs", many) % {"n": number(many)}
 
 
-def _climbs(terms: Terms) -> bool:
-    return terms.pace_from is not None and terms.pace_to is not None and terms.pace_from < terms.pace_to
+def _climbs(terms: Terms, about: About) -> bool:
+    top = _top(terms, about)
+    return terms.pace_from is not None and top is not None and terms.pace_from < top
 
 
-def _pace(terms: Terms) -> str:
-    if _climbs(terms) and terms.pace_from is not None and terms.pace_to is not None:
-        told = {"from": figure(terms.pace_from), "to": figure(terms.pace_to)}
-        return gettext("%(from)s to %(to)s a second") % told
-    return words.pace(terms.pace_to)
+def _top(terms: Terms, about: About) -> float | None:
+    """The pace that it comes to: a few jobs are sent before it has doubled."""
+    if terms.pace_to is None or about.to_send is None:
+        return terms.pace_to
+    points = curve(terms, max(1, about.to_send - terms.canary))
+    return points[-1][1] if points else terms.pace_to
+
+
+def _pace(terms: Terms, about: About) -> str:
+    top = _top(terms, about)
+    if _climbs(terms, about) and terms.pace_from is not None and top is not None:
+        return gettext("%(from)s to %(to)s a second") % {"from": figure(terms.pace_from), "to": figure(top)}
+    return words.pace(top)
 
 
 def _more(terms: Terms, about: About) -> Iterator[SafeString]:

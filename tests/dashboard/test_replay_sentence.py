@@ -74,6 +74,8 @@ def told(terms: Terms, about: About) -> str:
         (replace(Terms(), originals=Originals.KEEP), About(9, 9, letters=True), "Their letters stay where they are."),
         (Terms.suggested(1), About(1, 1), "Send <b>this one job</b> again, at once. | It is retried"),
         (Terms(), About(None, None), "Send <b>25 as a canary</b>"),
+        (Terms(), About(139, 139, 24.0), "Then send the rest at <b>5 a second</b>, oldest first"),
+        (Terms(), About(400, 400, 60.0), "Then climb from <b>5 to 10 a second</b>, oldest first"),
         (Terms(), About(5, 0), "Nothing is left to send"),
         (Terms(), About(0, 0), "Nothing was found"),
         (
