@@ -107,7 +107,7 @@ def seen_of(found: Editing) -> str:
 
 def made_before(asked: Asked, ref: JobRef) -> Replay | None:
     """The plan that this very form made when it was sent before. One query or two."""
-    about = Wish(From.JOB, queue=ref.queue.slug).about
+    about = Wish(From.JOB, queue=ref.queue.slug, targets=(Target(ref.id, b""),)).about
     entry = audit.earlier(asked, making.PLAN, about) if asked.key else None
     return Replay.objects.filter(pk=entry.parameters.get("replay", 0)).first() if entry else None
 

@@ -75,9 +75,7 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
 @requires_right(Right.REPLAY)
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Start what somebody else asked for, as it was when the page was read."""
-    seen = request.POST.get("seen", "")
-    known = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 19 else None
-    return _act(request, pk, lambda asked, found: steering.approve(asked, found, seen=known))
+    return _act(request, pk, lambda asked, found: steering.approve(asked, found, seen=_seen(request, found)))
 
 
 @require_POST
@@ -204,6 +202,14 @@ def _valid(request: HttpRequest, form: TermsForm, found: Replay) -> bool:
         barred = {} if allowed(request.user, Right.REVEAL) else hidden.wrong(found, form.terms)
         form.take({**barred, **check(found, form.terms)})
     return form.is_valid()
+
+
+def _seen(request: HttpRequest, found: Replay) -> int | None:
+    """The start that the page showed; 0, which is none, for a form that does not say it."""
+    seen = request.POST.get("seen", "")
+    if seen.isascii() and seen.isdigit() and len(seen) < 19:
+        return int(seen)
+    return 0 if found.entry_id else None
 
 
 def _asked(request: HttpRequest, form: ActForm) -> Asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,8 +42,15 @@ class Wish:
 
     @property
     def about(self) -> str:
-        """What the form that made it was about: with its key it tells whether it was sent before."""
-        return f"{self.kind} {','.join(map(str, self.groups)) or self.queue}"
+        """What the form that made it was about: with its key it tells whether it was sent before.
+
+        A list keeps its key while other jobs are picked in it.
+        """
+        about = f"{self.kind} {','.join(map(str, self.groups)) or self.queue}"
+        if not self.targets:
+            return about
+        ids = b" ".join(base64.b64encode(target.id) for target in self.targets)
+        return f"{about} {hashlib.sha1(ids, usedforsecurity=False).hexdigest()}"
 
     def kept(self) -> dict[str, Any]:
         """As JSON keeps it."""

@@ -18,7 +18,7 @@ from queues.replay.checking import wrong_paces
 from queues.replay.fields import BadFields
 from queues.replay.limits import limits
 from queues.replay.steering.acts import Change, act, end, refusals
-from queues.replay.steering.wanted import ensure_allowed
+from queues.replay.steering.wanted import ensure_allowed, wanted
 from queues.replay.terms import KeyFailed, Terms
 from queues.replay.types import ACTIVE, EARLY, ENDED, HALTED, TAKING_BACK, Phase, Place, Stop, Told
 
@@ -40,7 +40,8 @@ def go_on(asked: Asked, replay: Replay) -> AuditEntry:
 
     After a canary that failed or was too late that means: send the rest. After BLOCKED: send also what waits behind
     jobs that failed again. ReadOnly where the settings forbid it by now, LimitExceeded where admins do: then its pace
-    can be changed first.
+    can be changed first. One of which nothing was sent, and which one person alone may not start by now, waits for
+    approval.
     """
     with refusals(asked, replay, GO_ON):
         if forbidden := readonly.by_setting(replay.source.name):
@@ -91,6 +92,10 @@ def _gone_on(now: Replay) -> Change:
     values: dict[str, Any] = {**CLEAR, "phase": phase}
     facts: dict[str, object] = {}
     note = ""
+    if phase == Phase.ARMED and not now.approved_by and wanted(now, now.to_send).approval:
+        waits = {**values, "phase": Phase.WAITING, "step": "", "cursor": "", "starts_at": None}
+        note = _("By now so many jobs need a second person.")
+        return Change(waits, Told.ASKED, {"number": now.to_send}, note=note, fenced=True)
     if phase == Phase.ARMED:
         values["starts_at"] = max(now.starts_at or timezone.now(), timezone.now())
     if phase == Phase.RUNNING and now.rest_at is None:

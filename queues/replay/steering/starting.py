@@ -63,7 +63,7 @@ def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "") -> Aud
         _ensure_typed(needs, typed)
 
     def armed(now: Replay) -> Change:
-        if Terms.of(now.terms) != terms:
+        if Terms.of(now.terms) != terms or now.frozen != replay.frozen:
             raise WrongState(_("Somebody has changed the plan meanwhile: look at it before you start it."))
         return _started(asked, now, number, needs)
 
