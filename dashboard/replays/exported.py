@@ -21,7 +21,7 @@ MOST = 1_000_000  # rows of one file
 COLUMNS = (
     "replay", "source", "queue", "job", "name", "acts", "target", "letter_queue", "letter", "place", "conflict", "note",
     "canary", "created_at", "failed_at", "group", "sent_at", "sent_queue", "sent_as", "outcome", "attempts_failed",
-    "ended_at", "failed_again", "original",
+    "ended_at", "failed_again", "original", "order_key",
 )  # fmt: skip
 
 
@@ -57,6 +57,7 @@ def record(replay: str, row: Row) -> dict[str, object]:
         "ended_at": moment(row.ended_ms),
         "failed_again": row.again.slug if row.again else None,
         "original": row.original or None,
+        "order_key": row.key or None,
     }
 
 

@@ -61,6 +61,7 @@ class LedgerQuery:
         self.group = typed(params, "group", 40).strip()
         self.text = typed(params, "text", 200).strip()
         self.canary = params.get("canary", "") == "1"
+        self.like = _key(params.get("like", ""))
         self.later, self.earlier = params.get("later", ""), params.get("earlier", "")
 
     @property
@@ -73,13 +74,16 @@ class LedgerQuery:
             group=self.group,
             text=self.text,
             canary=self.canary,
+            like=self.like,
         )
 
     @property
     def as_parameters(self) -> dict[str, str]:
         """The filters that are set."""
-        told = {name: getattr(self, name) for name in ("place", "fate", "conflict", "queue", "group", "text")}
-        told["canary"] = "1" if self.canary else ""
+        told: dict[str, object] = {
+            name: getattr(self, name) for name in ("place", "fate", "conflict", "queue", "group", "text")
+        }
+        told |= {"canary": "1" if self.canary else "", "like": self.like}
         return {name: str(value) for name, value in told.items() if value}
 
     @property
@@ -206,3 +210,8 @@ def _url(job: JobRef) -> str:
 
 def _one_of(value: str, allowed: Sequence[str]) -> str:
     return value if value in allowed else ""
+
+
+def _key(value: str) -> int | None:
+    """A row that a link names; None where it names none."""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from queues.types import JobRef, QueueRef
 
 PAGE = 50
 CHUNK = 500
+MARK = 6  # hex digits of a key's mark
 LOOKED = 200_000  # rows of each place that are looked at for a text
 _CURSOR = re.compile(r"(-?[0-9]{1,18})\.([0-9]{1,18})")
 _WAITS = (Fate.NONE, Fate.WAITING)  # that it waits is what is thought of any that nobody has looked at
@@ -44,6 +46,7 @@ class Filters:
     group: str = ""
     text: str = ""
     canary: bool = False
+    like: int | None = None  # key of a row: those whose order is kept within the same value as its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class Row:
     ended_ms: int | None
     again: Group | None
     original: str
+    key: str = ""  # a mark of the value within which its order is kept; "" = none
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ class _Which:
     """
 
     def __init__(self, replay: Replay, filters: Filters) -> None:
+        self._replay = replay
         self._column, self._down = _order(filters)
         self._parts = _parts(replay, filters)
         self._match = _matching(replay, filters)
@@ -137,6 +142,8 @@ class _Which:
                 rows = rows.exclude(self._beyond(until, down))
             found += self._ordered(rows, down).select_related(*_RELATED).defer("was")[:size]
         found.sort(key=self.place, reverse=down)
+        for row in found[:size]:
+            row.replay = self._replay
         return found[:size]
 
     def window(self, begin: _Place | None) -> _Place | None:
@@ -197,6 +204,8 @@ def _matching(replay: Replay, filters: Filters) -> Q:
         match &= Q(conflict=filters.conflict)
     if filters.canary:
         match &= Q(canary=True)
+    if filters.like is not None:
+        match &= Q(key__isnull=False, key=replay.jobs.filter(pk=filters.like).values("key")[:1])
     if filters.queue:
         queues = Queue.objects.filter(source=replay.source_id, slug=filters.queue)
         match &= Q(queue__in=list(queues.values_list("pk", flat=True)))
@@ -254,7 +263,13 @@ def _row(row: ReplayJob) -> Row:
         ended_ms=row.ended_ms,
         again=_group(row.again),
         original=row.original,
+        key="" if row.key is None else _mark(row.replay.token, row.key),
     )
+
+
+def _mark(token: str, key: int) -> str:
+    """What jobs of one value share: it tells them from others of the plan, and nothing of the value."""
+    return hmac.new(token.encode(), b"%d" % key, "sha256").hexdigest()[:MARK]
 
 
 def _group(group: FailureGroup | None) -> Group | None:

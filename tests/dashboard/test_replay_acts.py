@@ -152,7 +152,7 @@ def test_what_is_typed_is_shown_at_once_and_not_kept(operator: Client, payments:
     plan = drafted()
     fields = form(operator, plan, "save", live="1", pace_from="1", pace_to="3")
     text = post(operator, plan, "save", fields).content.decode()
-    assert "Then climb from <b>1 to 3 a second</b>" in text
+    assert "Then send the rest at <b>1 a second</b>" in text
     assert 'id="plan-effect" hx-swap-oob="true"' in " ".join(text.split())
     assert "<html" not in text
     answer = post(operator, plan, "save", fields | {"pace_to": "", "how": "other", "target": "<b>"})

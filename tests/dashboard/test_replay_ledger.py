@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -254,3 +255,18 @@ def test_a_page_takes_few_queries(viewer: Client, django_assert_max_num_queries:
         row(plan, b"%d" % number, Fate.FAILED, group=group, again=group, ref=PAYMENTS)
     with django_assert_max_num_queries(20):
         read(viewer, plan)
+
+
+def test_jobs_whose_order_is_kept_within_one_value_share_a_mark_that_leads_to_them(viewer: Client) -> None:
+    plan = started()
+    first = row(plan, b"a1", Fate.COMPLETED, rank=1, key=7)
+    row(plan, b"b1", Fate.COMPLETED, rank=2, key=8)
+    row(plan, b"a2", Fate.COMPLETED, rank=3, key=7)
+    row(plan, b"none", Fate.COMPLETED, rank=4)
+    marks = {text.split()[0]: found[1] for text in rows(read(viewer, plan)) if (found := re.search(r"key (\w+)", text))}
+    assert marks.keys() == {"a1", "b1", "a2"}
+    assert marks["a1"] == marks["a2"] != marks["b1"]
+    assert sorted(jobs(read(viewer, plan, f"?like={first.pk}"))) == ["a1", "a2"]
+    assert jobs(read(viewer, plan, f"?like={first.pk}&text=a2")) == ["a2"]
+    assert len(jobs(read(viewer, plan, "?like=x"))) == 4
+    assert jobs(read(viewer, plan, "?like=999999")) == []
