@@ -133,6 +133,15 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a sending has left: the token of the plan, the id under which the job waits since, when by the server."""
+
+    plan: str
+    made: bytes
+    at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """How a sent job stands. `ended_ms` is its score where it has ended; `attempts` those that it has made in all."""
 
@@ -193,8 +202,8 @@ class Replays(Protocol):
         TWIN only where the holder of a deduplication id has not ended, and without `twins`, as with `send`.
         """
 
-    def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:
-        """The plan that left a receipt and the id it made; None where there is none. Reads only.
+    def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[Receipt | None]:
+        """What receipts say; None where there is none. Reads only.
 
         Those of copies are of the queue of the original, where one was named.
         """

@@ -133,6 +133,11 @@ def _value(store: redis.Redis, key: bytes) -> object:
     return store.get(key)
 
 
+def told_by(operating: BullMQActions, queue: QueueRef, *names: str) -> list[tuple[str, bytes] | None]:
+    """What receipts say: the plan, and the id that it made."""
+    return [None if found is None else (found.plan, found.made) for found in operating.receipts(queue, names)]
+
+
 def receipts(store: redis.Redis) -> list[bytes]:
     return sorted(key.rpartition(b":")[2] for key in cast("list[bytes]", store.keys("bull:shop:mirante:*")))
 

@@ -30,6 +30,7 @@ from tests.queues.sent_jobs import (
     receipts,
     send,
     token,
+    told_by,
 )
 from tests.seed import seed_job, seed_queue
 from tests.valkey import Server
@@ -167,7 +168,7 @@ def test_receipts_expire_tell_and_are_dropped_with_a_later_call(store: redis.Red
     send(operating, "p1", "p2", "p3")
     days = store.pttl(f"bull:shop:mirante:{token('p1')}") / 86_400_000
     assert RECEIPT_DAYS - 1 < days <= RECEIPT_DAYS
-    assert operating.receipts(SHOP, [token("p1"), "never"]) == [(PLAN, b"p1"), None]
+    assert told_by(operating, SHOP, token("p1"), "never") == [(PLAN, b"p1"), None]
     send(operating, "p4", drop=[token("p1"), token("p2"), "never"])
     assert receipts(store) == sorted([token("p3").encode(), token("p4").encode()])
     send(operating, drop=[token("p3")])

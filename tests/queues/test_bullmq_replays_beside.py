@@ -14,7 +14,20 @@ from queues.sendings import Conflict, Copy, Letter, Original, Sent
 from queues.types import QueueRef, State
 from tests.node import Node
 from tests.queues.moving import LISTS, everywhere, places, put, told
-from tests.queues.sent_jobs import DONE, OTHER, PLAN, SHOP, STAY, copy, in_place, outcomes, receipts, send, token
+from tests.queues.sent_jobs import (
+    DONE,
+    OTHER,
+    PLAN,
+    SHOP,
+    STAY,
+    copy,
+    in_place,
+    outcomes,
+    receipts,
+    send,
+    token,
+    told_by,
+)
 from tests.seed import seed_job
 from tests.valkey import Server
 
@@ -111,7 +124,7 @@ def test_one_letter_is_copied_once_wherever_to(store: redis.Redis, operating: Bu
     assert everywhere(store, "other") == []
     [again] = asked(operating, stays)
     assert (again.again, again.away, everywhere(store, "shop-dlq")) == (True, False, [b"kept"])
-    assert operating.receipts(DEAD, [token("kept")]) == [(PLAN, b"1")]
+    assert told_by(operating, DEAD, token("kept")) == [(PLAN, b"1")]
 
 
 def test_what_stands_deep_in_a_long_list_or_is_held_is_left_to_be_removed(

@@ -28,6 +28,7 @@ from tests.queues.sent_jobs import (
     receipts,
     send_copies,
     token,
+    told_by,
 )
 from tests.seed import seed_queue
 from tests.valkey import Server
@@ -106,7 +107,7 @@ def test_a_copy_is_sent_once_by_whichever_plan_and_all_are_told_its_id(
         (DONE, b"3", ""),
     ]
     assert everywhere(store) == [b"1", b"2", b"3"]
-    assert operating.receipts(SHOP, [token("y"), token("z")]) == [(PLAN, b"2"), (OTHER, b"3")]
+    assert told_by(operating, SHOP, token("y"), token("z")) == [(PLAN, b"2"), (OTHER, b"3")]
     send_copies(operating, copy("w"), drop=[token("x"), token("y")])
     assert receipts(store) == sorted([token("w").encode(), token("z").encode()])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,16 +11,19 @@ from unittest import mock
 import pytest
 import redis
 
+from queues.backends.bullmq.actions import BullMQActions
 from queues.models import Replay
 from queues.replay import making, steering
 from queues.replay.limits import change
+from queues.replay.run.calls import Came
+from queues.replay.run.run import Run
 from queues.replay.run.sending import Sending
 from queues.replay.terms import Originals
 from queues.replay.types import Acts, Phase
 from queues.sendings import Conflict
 from queues.types import QueueRef
 from tests.queues.replaying import DEAD, OLGA, QUIET, a_queue, letter
-from tests.queues.runs import a_plan_of, fail, ran, until, work
+from tests.queues.runs import Killed, a_plan_of, a_slice, fail, free, ran, started, until, work
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index")]
 
@@ -115,3 +118,41 @@ def test_of_two_plans_that_copy_and_retry_the_same_job_one_does(valkey: redis.Re
     assert (copies.sent, retries.sent, retries.refused) == (4, 0, 4)
     assert set(retries.jobs.values_list("conflict", "note")) == {("sent-before", str(copies))}
     assert sorted(ran(valkey)) == IDS
+
+
+def test_copies_are_written_down_on_the_way_where_they_take_long(
+    valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queues.replay.run.copying.CHUNK", 2)
+    monkeypatch.setattr("queues.replay.run.sending.COPYING_S", 0.0)
+    terms = replace(QUIET, originals=Originals.KEEP)
+    plan = a_plan_of(valkey, IDS, terms=terms, acts=Acts.COPY, target=OTHER)
+    started(plan)
+    counts = []
+    while a_slice(plan, 0.0):
+        plan.refresh_from_db()
+        counts.append(plan.sent)
+        work(valkey, "other")
+    assert counts[:2] == [2, 4]
+    assert (plan.completed, ran(valkey)) == (4, IDS)
+
+
+@pytest.mark.parametrize("originals", [Originals.KEEP, Originals.WHEN_SENT])
+def test_copies_that_a_lost_worker_had_sent_are_known_by_when_they_were_and_are_not_read_again(
+    originals: Originals, valkey: redis.Redis
+) -> None:
+    plan = a_plan_of(valkey, IDS, terms=replace(QUIET, originals=originals), acts=Acts.COPY, target=OTHER)
+    started(plan)
+
+    def dies(_run: Run, came: Sequence[Came]) -> None:
+        if came:
+            raise Killed
+
+    with mock.patch("queues.replay.run.sending.record", dies), pytest.raises(Killed):
+        a_slice(plan)
+    work(valkey, "other", keep=False)
+    free(plan)
+    with mock.patch.object(BullMQActions, "stored", side_effect=AssertionError):
+        until(plan, Phase.DONE)
+    assert (plan.sent, plan.completed, plan.other) == (4, 4, 0)
+    assert ran(valkey) == IDS

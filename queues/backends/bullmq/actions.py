@@ -19,7 +19,7 @@ from queues.backends.bullmq import (
 from queues.backends.bullmq.connection import Connection
 from queues.backends.bullmq.writer import Writer
 from queues.registry import SourceConfig
-from queues.sendings import Copy, InPlace, Looked, Sent, Standing
+from queues.sendings import Copy, InPlace, Looked, Receipt, Sent, Standing
 from queues.types import JobRef, QueueRef, State
 
 CONNECTIONS = 4
@@ -154,7 +154,7 @@ class BullMQActions:
     ) -> Sequence[Sent]:
         return replays.send_copies(self._writer, queue, copies, plan=plan, new_ids=new_ids, twins=twins, drop=drop)
 
-    def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[tuple[str, bytes] | None]:
+    def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[Receipt | None]:
         return replays.receipts(self._writer, queue, receipts)
 
     def drop_receipts(self, queue: QueueRef, receipts: Sequence[str]) -> None:

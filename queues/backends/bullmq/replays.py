@@ -19,7 +19,7 @@ from queues.backends.bullmq.replies import Part, Reply, array, blob, blobs, inte
 from queues.backends.bullmq.steering import on_4
 from queues.backends.bullmq.writer import STATES, Writer, answers
 from queues.errors import BadInput, LimitExceeded, QueueError, Unsure
-from queues.sendings import Conflict, Copy, InPlace, Letter, Original, Sent
+from queues.sendings import Conflict, Copy, InPlace, Letter, Original, Receipt, Sent
 from queues.text import text
 from queues.types import QueueRef, State
 
@@ -100,7 +100,7 @@ def _from_first(known: Mapping[int, Sent]) -> list[Sent]:
     return [known[number] for number in takewhile(known.__contains__, count())]
 
 
-def receipts(writer: Writer, queue: QueueRef, receipts: Sequence[str]) -> list[tuple[str, bytes] | None]:
+def receipts(writer: Writer, queue: QueueRef, receipts: Sequence[str]) -> list[Receipt | None]:
     """See `queues.sendings.Replays.receipts`. One script."""
     ensure_few(receipts)
     if not receipts:
@@ -261,9 +261,9 @@ def _sent_before(job: bytes, word: bytes, said: Sequence[bytes]) -> Sent:
     return Sent(job, Outcome.ALREADY, made=made, plan=told, at_ms=integer(at), conflict=conflict)
 
 
-def _receipt(said: Reply) -> tuple[str, bytes]:
-    plan, made = blobs(array(said, 2))
-    return plan.decode("ascii", errors="replace"), made
+def _receipt(said: Reply) -> Receipt:
+    plan, made, at = blobs(array(said, 3))
+    return Receipt(plan.decode("ascii", errors="replace"), made, integer(at))
 
 
 def _token(token: str) -> str:

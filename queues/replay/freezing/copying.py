@@ -69,8 +69,8 @@ class Copying:
         ref, named = self.book.by_pk(queue).ref, [target_of(item) for item in items]
         asked = [receipt(ref, job.id, job.seen) for job in named]
         for item, found in zip(items, self.run.actions.receipts(ref, asked), strict=True):
-            if found and found[0] != self.run.replay.token:
-                item.blame(Conflict.SENT_BEFORE, _plan(found[0]))
+            if found and found.plan != self.run.replay.token:
+                item.blame(Conflict.SENT_BEFORE, _plan(found.plan))
 
 
 def _plan(token: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from django.utils.translation import gettext as _
@@ -18,7 +20,7 @@ from queues.replay.run.calls import Answer, Came, came_of_copy, inexact, known, 
 from queues.replay.run.rows import Part
 from queues.replay.run.run import Run
 from queues.replay.types import Choice
-from queues.sendings import Conflict, Copy, Original, Sent
+from queues.sendings import Conflict, Copy, Original, Receipt, Sent
 from queues.types import QueueRef, State
 
 CHUNK = 100  # originals that are read together
@@ -28,10 +30,11 @@ ALONE_MAX = 128 * 1024 * 1024  # bytes of one that is read alone
 _LEFT = (Conflict.LEFT, Conflict.GONE)
 
 
-def copy(run: Run, part: Part, answer: Answer, drop: Sequence[str]) -> None:
+def copy(run: Run, part: Part, answer: Answer, drop: Sequence[str], *, until: float = math.inf) -> None:
     """Add what came of the rows of a part. Never raises a QueueError of the server: the answer holds it.
 
-    Four calls for every hundred, and one for each of the larger ones. BadInput for an edit that cannot be read.
+    Those that it does not come to until a moment (monotonic) are not in the answer. Four calls for every hundred, and
+    one for each of the larger ones. BadInput for an edit that cannot be read.
     """
     patcher = run.patcher
     rows, refused = inexact(part)
@@ -42,6 +45,8 @@ def copy(run: Run, part: Part, answer: Answer, drop: Sequence[str]) -> None:
             for copies in _batches(run, some, answer, patcher):
                 _send(run, part.queue, copies, answer, drop)
                 drop = ()
+                if time.monotonic() >= until:
+                    return
     except QueueError as error:
         answer.error = error
 
@@ -61,13 +66,17 @@ def _there(run: Run, part: Part, rows: Sequence[ReplayJob], answer: Answer) -> l
     return [row for row in rows if row.pk not in left]
 
 
-def _left(run: Run, row: ReplayJob, name: str, conflict: Conflict, held: tuple[str, bytes] | None) -> Came:
+def _left(run: Run, row: ReplayJob, name: str, conflict: Conflict, held: Receipt | None) -> Came:
     if held is None:
         return Came(row, conflict=conflict)
-    plan, made = held
-    if plan == run.replay.token:
-        return Came(row, name, job_text(made), again=True)
-    return Came(row, conflict=Conflict.SENT_BEFORE, plan=plan)
+    if held.plan == run.replay.token:
+        return copied_before(row, name, held)
+    return Came(row, conflict=Conflict.SENT_BEFORE, plan=held.plan)
+
+
+def copied_before(row: ReplayJob, name: str, held: Receipt) -> Came:
+    """What came of a row that this plan had sent, by the receipt of that."""
+    return Came(row, name, job_text(held.made), held.at_ms, again=True)
 
 
 def _batches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from queues.replay.run.run import Run
 from queues.replay.types import Acts
 from queues.replay.watching import begin
 from queues.types import QueueRef
+
+COPYING_S = 2.0  # then what was copied is written down, and others may say that enough is enough
 
 _pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sending")  # threads that wait for servers
 
@@ -44,8 +47,9 @@ class Sending:
         return rows
 
     def send(self, rows: Sequence[ReplayJob], *, ahead: bool = False) -> Sequence[Came]:
-        """Send rows, and give what came of them. It is written down at once; with `ahead` while the server works on
-        the next ones, or by `rest`.
+        """Send rows, and give what came of them: of copies, which are read first, as many as some seconds are enough
+        for. It is written down at once; with `ahead`, of what is sent in place, while the server works on the next
+        ones, or by `rest`.
 
         Raises what the backend raises, with what is known by then written down.
         """
@@ -57,7 +61,8 @@ class Sending:
             self._begun.update(begin_at)
         answer = Answer()
         try:
-            if ahead and all(part.acts is Acts.RETRY for part in groups):
+            ahead = ahead and all(part.acts is Acts.RETRY for part in groups)
+            if ahead:
                 self._meanwhile(groups, answer)
             else:
                 self.rest()
@@ -73,6 +78,11 @@ class Sending:
             raise answer.error
         remove_due(self.run)
         return answer.came
+
+    def found(self, came: Sequence[Came]) -> None:
+        """Write down what a lost worker had sent."""
+        self._pending += came
+        self.rest()
 
     def rest(self) -> None:
         """Write down what is pending. No server is asked."""
@@ -105,12 +115,13 @@ class Sending:
         sent.result()
 
     def _through(self, groups: Sequence[Part], answer: Answer) -> None:
+        until = time.monotonic() + COPYING_S
         for part in groups:
             if part.acts is Acts.COPY:
-                copy(self.run, part, answer, self._dropped(part))
+                copy(self.run, part, answer, self._dropped(part), until=until)
             else:
                 Retry.of(self.run, part, self._dropped(part)).call(self.run, answer)
-            if answer.error is not None:
+            if answer.error is not None or time.monotonic() >= until:
                 return
 
     def _dropped(self, part: Part) -> Sequence[str]:

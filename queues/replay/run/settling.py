@@ -9,9 +9,12 @@ from queues.models import ReplayJob
 from queues.replay.naming import is_exact
 from queues.replay.run import facts
 from queues.replay.run.calls import receipt_of
+from queues.replay.run.copying import copied_before
 from queues.replay.run.rows import next_rows, parts
 from queues.replay.run.run import Run
 from queues.replay.run.sending import Sending
+from queues.replay.types import Acts
+from queues.sendings import Receipt
 
 IN_DOUBT = 2 * BATCH  # rows: a batch that is sent while the one before is written down
 
@@ -38,18 +41,22 @@ def _ask(run: Run, sending: Sending, rows: Sequence[ReplayJob]) -> None:
     """Have those answered for again that left a receipt of this plan."""
     for part in parts(run, [row for row in rows if is_exact(row.job)]):
         for first in range(0, len(part.rows), BATCH):
-            some = part.rows[first : first + BATCH]
-            if ours := _ours(run, some):
-                sending.send(ours)
+            ours = _ours(run, part.rows[first : first + BATCH])
+            if part.acts is Acts.COPY:
+                # Not read again: of large ones that would take as long as it took whoever was lost.
+                sending.found([copied_before(row, receipt_of(run, row), held) for row, held in ours])
+            elif ours:
+                sending.send([row for row, _held in ours])
 
 
-def _ours(run: Run, rows: Sequence[ReplayJob]) -> list[ReplayJob]:
-    """Those of some rows that left a receipt of this plan: it lies beside what was sent again."""
+def _ours(run: Run, rows: Sequence[ReplayJob]) -> list[tuple[ReplayJob, Receipt]]:
+    """Those of some rows that left a receipt of this plan, with that: it lies beside what was sent again."""
     by_queue: dict[int, list[ReplayJob]] = {}
     for row in rows:
         by_queue.setdefault(row.queue_id, []).append(row)
-    ours: set[int] = set()
+    found: dict[int, Receipt] = {}
     for queue, some in by_queue.items():
         told = run.actions.receipts(run.ref(queue), [receipt_of(run, row) for row in some])
-        ours |= {row.pk for row, held in zip(some, told, strict=True) if held and held[0] == run.replay.token}
-    return [row for row in rows if row.pk in ours]
+        found |= {row.pk: held for row, held in zip(some, told, strict=True) if held}
+    token = run.replay.token
+    return [(row, found[row.pk]) for row in rows if row.pk in found and found[row.pk].plan == token]
