@@ -39,10 +39,11 @@ class ActForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.initial.setdefault("key", fresh_key())
 
-    def renew(self) -> None:
-        """Give a form that was sent a new key: sent once more it is meant once more."""
+    def renew(self, **hidden: str) -> None:
+        """Give a form that was sent a new key, and other hidden values: sent once more it is meant once more."""
         sent = {name: self.data.getlist(name) for name in self.data} if isinstance(self.data, MultiValueDict) else {}
-        self.data = MultiValueDict({**sent, "key": [fresh_key()]})
+        anew = {name: [value] for name, value in {"key": fresh_key(), **hidden}.items()}
+        self.data = MultiValueDict({**sent, **anew})
 
 
 class PaceForm(ActForm):

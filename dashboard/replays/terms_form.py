@@ -86,6 +86,7 @@ def _clock(label: Words) -> forms.TimeField:
 class TermsForm(ActForm):
     """Everything a person decides about a plan. All that is wrong stands at its field; `terms` is what was typed."""
 
+    was = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
     how = _radio(_("How they are sent"), ((PLACE, _("place")), (ORIGIN, _("origin")), (OTHER, _("other"))))
     target = forms.CharField(
         label=_("Queue to send to"),
@@ -278,6 +279,7 @@ def initial(terms: Terms, source: str) -> dict[str, Any]:
     """What the form begins with."""
     hours = terms.hours or Hours("12345", "09:00", "17:00", "UTC")
     told: dict[str, Any] = {
+        "was": terms.stamp,
         "how": OTHER if terms.target else ORIGIN if terms.acts_copy else PLACE,
         "target": queue_label(source, terms.target),
         "reset": RESET if terms.reset else KEPT,

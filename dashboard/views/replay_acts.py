@@ -27,6 +27,7 @@ from queues.replay import steering
 from queues.replay.checking import check
 from queues.replay.fields import BadFields
 from queues.replay.preview import preview
+from queues.replay.terms import Terms
 from queues.replay.types import Phase
 
 Act = Callable[[Asked, Replay], AuditEntry]
@@ -65,7 +66,8 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
     if not _valid(request, form, found):
         return shown(request, found, form=form, error=_wrong(), status=422)
     try:
-        steering.start(_asked(request, form), found, form.terms, typed=form.cleaned_data["sure"])
+        given = form.cleaned_data
+        steering.start(_asked(request, form), found, form.terms, typed=given["sure"], was=given["was"])
     except QueueError as error:
         return _form_again(request, found, form, error)
     return redirect("replay", pk)
@@ -177,7 +179,7 @@ def _kept(request: HttpRequest, found: Replay, said: str, then: Callable[[Replay
     if not _valid(request, form, found):
         return shown(request, found, form=form, error=_wrong(), status=422)
     try:
-        steering.save(_asked(request, form), found, form.terms)
+        steering.save(_asked(request, form), found, form.terms, was=form.cleaned_data["was"])
         if then and found.phase == Phase.DRAFT:
             then(found)
     except QueueError as error:
@@ -221,7 +223,7 @@ def _form_again(request: HttpRequest, found: Replay, form: TermsForm, error: Que
     if isinstance(error, BadFields):
         form.take(error.fields)
     found.refresh_from_db()
-    form.renew()
+    form.renew(was=Terms.of(found.terms).stamp)
     return shown(request, found, form=form, error=str(error), status=status_of(error))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -111,6 +113,12 @@ class Terms:
     def kept(self) -> dict[str, Any]:
         """As JSON keeps it."""
         return asdict(self)
+
+    @property
+    def stamp(self) -> str:
+        """Stands for exactly these in a form, which so tells whether they have been changed since."""
+        text = json.dumps(self.kept(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Terms:

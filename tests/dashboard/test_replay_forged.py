@@ -14,6 +14,7 @@ from queues.registry import SourceConfig
 from queues.replay import freezing
 from queues.replay.making.wish import Wish
 from queues.replay.steering import starting
+from queues.replay.terms import Terms
 from queues.replay.types import Phase
 from tests.dashboard.pages import Page
 from tests.dashboard.people import person, signed_in
@@ -69,6 +70,36 @@ def test_a_list_in_which_other_jobs_are_picked_makes_another_plan(ana: Client, p
         picked.append((plan.pk, [target.id for target in Wish.of(plan.made_from).targets]))
     assert [ids for _pk, ids in picked] == [[b"3", b"4"], [b"3", b"5"], [b"3", b"4"]]
     assert picked[0] == picked[2] != picked[1]
+
+
+@pytest.mark.parametrize("verb", ["save", "start", "look"])
+def test_what_somebody_else_has_chosen_meanwhile_is_not_overwritten_unseen(
+    verb: str, ana: Client, bo: Client, payments: redis.Redis
+) -> None:
+    plan = drafted(terms=QUIET)
+    mine, theirs = (sent_form(client.get(f"/replays/{plan.pk}/")) for client in (ana, bo))
+    assert post(bo, plan, "save", **theirs | {"hold_depth": "on", "depth_max": "9"}).status_code == 302
+    answer = post(ana, plan, verb, **mine | {"jitter": "3"})
+    assert answer.status_code == 409
+    assert "bo has changed the plan since you opened it: nothing was done." in Page(answer).text
+    assert (phase(plan), Terms.of(plan.terms).depth_max, Terms.of(plan.terms).jitter) == (Phase.DRAFT, 9, QUIET.jitter)
+    again = sent_form(answer)
+    assert (again["jitter"], "hold_depth" in again) == ("3", False)
+    assert post(ana, plan, verb, **again).status_code == 302  # having been told
+    plan.refresh_from_db()
+    assert (Terms.of(plan.terms).depth_max, Terms.of(plan.terms).jitter) == (None, 3)
+    assert post(ana, plan, verb, **again).status_code in (302, 409)  # a second press does nothing
+
+
+def test_a_page_that_was_read_before_the_same_was_chosen_is_as_good(
+    ana: Client, bo: Client, payments: redis.Redis
+) -> None:
+    plan = drafted(terms=QUIET)
+    fields = sent_form(ana.get(f"/replays/{plan.pk}/")) | {"jitter": "3"}
+    for client in (bo, ana):
+        assert post(client, plan, "save", **fields).status_code == 302
+    assert post(ana, plan, "start", **fields).status_code == 302
+    assert phase(plan) == Phase.ARMED
 
 
 @pytest.mark.parametrize("seen", [{}, {"seen": ""}, {"seen": "x"}, {"seen": "1" * 18}])

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from queues import audit
 from queues.audit.types import Asked
-from queues.errors import NotFound
+from queues.errors import NotFound, WrongState
 from queues.models import AuditEntry, Replay
 from queues.replay import freezing
 from queues.replay.checking import ensure
@@ -23,20 +23,23 @@ AT_ONCE = 2_000  # rows of a plan that are deleted within a request; more are by
 DISCARDED = "discarded"  # `Replay.step` of those that are to be deleted as soon as possible
 
 
-def save(asked: Asked, replay: Replay, terms: Terms) -> None:
+def save(asked: Asked, replay: Replay, terms: Terms, *, was: str | None = None) -> None:
     """Keep the terms of a draft. Where its jobs have to be looked at or read for them, that begins, and it is frozen
-    again for a while. BadFields for terms that cannot be kept, WrongState for what is no draft.
+    again for a while. BadFields for terms that cannot be kept; WrongState for what is no draft, and where its terms are
+    others by now than those of which `was` is the stamp (None: whatever they are).
     """
-    keep(asked, replay, terms)
+    keep(asked, replay, terms, was)
 
 
-def keep(asked: Asked, replay: Replay, terms: Terms) -> Step | None:
+def keep(asked: Asked, replay: Replay, terms: Terms, was: str | None) -> Step | None:
     """The same; gives the step from which it is frozen anew, None where it stays a draft."""
     ensure(replay, terms)
     with transaction.atomic():
         now = locked(replay)
         if now.phase != Phase.DRAFT:
             raise otherwise(now)
+        if was is not None and Terms.of(now.terms).stamp not in (was, terms.stamp):
+            raise WrongState(_changed(now))
         step = _kept(asked, now, terms)
     replay.refresh_from_db()
     return step
@@ -82,6 +85,13 @@ def _kept(asked: Asked, now: Replay, terms: Terms) -> Step | None:
             raise otherwise(now)
         wake(now)
     return step
+
+
+def _changed(now: Replay) -> str:
+    last = now.lines.filter(kind=Told.CHANGED).order_by("-pk").first()
+    who = last.who if last else ""
+    said = _("%(who)s has changed the plan since you opened it: nothing was done.") % {"who": who or _("Somebody")}
+    return said + " " + _("What you chose stands here; sent once more, it takes the place of theirs.")
 
 
 def _tell_once(asked: Asked, now: Replay) -> None:

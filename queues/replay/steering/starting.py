@@ -36,9 +36,9 @@ ASKED_ORIGINS = 20  # queues of which is asked beforehand whether they can be wr
 DRAFT: dict[str, Any] = {"phase": Phase.DRAFT, "step": "", "cursor": "", "starts_at": None, "entry": None}
 
 
-def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "") -> AuditEntry:
+def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "", was: str | None = None) -> AuditEntry:
     """Keep the terms of a draft and start it by them, `ReplayLimits.undo_s` from now; above the limit for approval it
-    waits for a second person instead. `typed` is what was typed for `wanted(...).typed`.
+    waits for a second person instead. `typed` is what was typed for `wanted(...).typed`, `was` as in `save`.
 
     Gives the entry of the whole replay, which runs until that has ended. Raises BadFields for terms that cannot be
     kept and, as `sure`, for a wrong name; WrongState for what is no draft, for one that has nothing to send, and where
@@ -49,7 +49,7 @@ def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "") -> Aud
         return before
     with refusals(asked, replay, START):
         try:
-            step = keep(asked, replay, terms)
+            step = keep(asked, replay, terms, was)
         except WrongState:
             if before := audit.earlier(asked, START, replay.pk):  # the same form, sent at once
                 return before
