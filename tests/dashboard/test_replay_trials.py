@@ -1,8 +1,8 @@
-"""Trials from reports on other dashboards, on the pages of replays: hostile jobs through a whole replay, sessions that end
-in an open tab, a server that is full.
+"""Trials from reports on other dashboards, on the pages of replays: hostile jobs through a whole replay, sessions that
+end in an open tab, a server that is full.
 
-That every act needs a role, a token and a POST is `test_replay_acts` (AU-02, AC-04); that what was typed outlives a lost
-session is `tests.browser.test_replay_plan`, and that sockets close is `tests.browser.test_live_signed_out` (LV-07).
+That each act needs a role, a token and a POST is in `test_replay_acts` (AU-02, AC-04); that what was typed outlives a
+lost session in `tests.browser.test_replay_plan`; that sockets close in `tests.browser.test_live_signed_out` (LV-07).
 """
 
 # mypy: allow-untyped-calls
@@ -13,7 +13,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import redis
@@ -64,7 +64,7 @@ def told(client: Client, path: str) -> str:
     answer = client.get(path)
     assert answer.status_code == 200, path
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
-    return cast(bytes, body).decode()
+    return body.decode()
 
 
 def runs_nowhere(client: Client, plan: Replay) -> None:
@@ -81,7 +81,7 @@ def runs_nowhere(client: Client, plan: Replay) -> None:
 
 
 def test_a_whole_corpus_of_hostile_jobs_is_planned_sent_and_told_of_as_text(admin: Client, valkey: redis.Redis) -> None:
-    """JD-02, JD-04, JD-05, JD-07, JD-08, JD-09: names, ids, data, reasons, and queues; in every phase and every file."""
+    """JD-02, JD-04, JD-05, JD-07, JD-08, JD-09: names, ids, data, reasons, queues; in every phase and every file."""
     corpus = write_corpus(valkey)
     for ref in (corpus.queue, *corpus.queues):
         discovery.pin("main", ref.slug)
@@ -110,7 +110,7 @@ def test_a_whole_corpus_of_hostile_jobs_is_planned_sent_and_told_of_as_text(admi
 def test_a_queue_of_any_name_is_planned_for_by_its_page_and_an_unknown_one_is_not(
     admin: Client, valkey: redis.Redis
 ) -> None:
-    """JD-04: what is literal in the address of the queue is literal in the plan; unknown names are answered with 404."""
+    """JD-04: what is literal in the address of the queue is literal in the plan."""
     corpus = write_corpus(valkey)
     for number, ref in enumerate(corpus.queues):
         discovery.pin("main", ref.slug)
