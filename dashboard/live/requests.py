@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.live.drawers import subject
+from dashboard.replays import keys
 from queues.live import About, Topic
 from queues.registry import configured
 
@@ -18,6 +19,7 @@ SLUG_CHARACTERS = 2_000
 SOURCES = 16
 ROWS = 2_000
 ROW_CHARACTERS = 40
+PLANS = 4  # replays whose whole page is drawn for one socket: a page shows one
 _EVENT_ID = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
 _WATCH = {"page", "sources", "queue", "job", "read", "after"}
 _MOST_MS = 2**53
@@ -120,7 +122,10 @@ def _rows(found: object) -> frozenset[str]:
         raise Refused(BAD, "not rows, or too many")
     if not all(isinstance(row, str) and len(row) <= ROW_CHARACTERS for row in found):
         raise Refused(BAD, "not rows")
-    return frozenset(found)
+    rows = frozenset(found)
+    if len(keys.shown(rows, "rp")) > PLANS:
+        raise Refused(BAD, "too many plans")
+    return rows
 
 
 def _text(watch: Mapping[str, object], name: str, most: int) -> str:

@@ -163,6 +163,7 @@ TOPICS = [
     ({**watch("overview", "main"), "rows": ["q"] * 2_001}, 4400),
     ({**watch("overview", "main"), "rows": ["q" * 100]}, 4400),
     ({**watch("overview", "main"), "rows": [1]}, 4400),
+    ({**watch("replays", "main"), "rows": [f"rp-{number}" for number in range(5)]}, 4400),
     ({"watch": "everything"}, 4400),
     ({"subscribe": "*"}, 4400),
     ({"type": "websocket.disconnect"}, 4400),
