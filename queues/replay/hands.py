@@ -35,3 +35,6 @@ class Hands(Protocol):
     def actions(self) -> Sender: ...
 
     def saving(self, **values: object) -> AbstractContextManager[None]: ...
+
+    def alive(self) -> None:
+        """Show that we live, now and then in what takes longer. LeaseLost where another has taken over."""

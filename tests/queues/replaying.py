@@ -110,6 +110,9 @@ class FakeHands:
     def terms(self) -> Terms:
         return Terms.of(self.replay.terms)
 
+    def alive(self) -> None:
+        """Nobody waits for a sign of life."""
+
     @contextmanager
     def saving(self, **values: object) -> Iterator[None]:
         if self.killed_at == len(self.saved):

@@ -20,11 +20,12 @@ from queues.replay import freezing, making
 from queues.replay.freezing import Freezing, Step, progress
 from queues.replay.freezing.looking import Looking
 from queues.replay.run import running
+from queues.replay.run.run import Run
 from queues.replay.terms import Ordering, Patch, PatchKind, Terms
 from queues.replay.types import Phase
 from queues.types import State
 from tests.queues.indexing import fail, indexer, on_server, settle
-from tests.queues.replaying import DEAD, OLGA, SHOP, Killed, a_queue, freeze, hands, letter
+from tests.queues.replaying import DEAD, OLGA, SHOP, FakeHands, Killed, a_plan, a_queue, freeze, hands, letter
 from tests.valkey import StartRedis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks")]
@@ -237,3 +238,35 @@ def test_terms_that_touch_neither_jobs_nor_data_need_no_second_look() -> None:
     assert freezing.step_after(replace(Terms(), key="a"), Terms()) is None
     for now in (replace(Terms(), acts_copy=True), replace(Terms(), target="mail")):
         assert freezing.step_after(Terms(), now) is Step.LOOKING
+
+
+@pytest.mark.parametrize("terms", [Terms(), KEYED])
+def test_whoever_reads_large_letters_gives_signs_of_life_between_them(
+    terms: Terms, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_queue(DEAD)
+    for number in range(5):
+        letter(valkey, f"L{number}", of=number, payload={"order": number})
+    plan = making.of_letters(OLGA, DEAD)
+    Replay.objects.filter(pk=plan.pk).update(terms=terms.kept())
+    signs: list[str] = []
+    monkeypatch.setattr(FakeHands, "alive", lambda run: signs.append(run.replay.step))
+    freeze(plan)
+    assert signs.count(Step.LOOKING) >= 5
+    assert signs.count(Step.READING) >= (5 if terms.key else 0)
+
+
+def test_a_sign_of_life_is_written_now_and_then_and_tells_who_was_overtaken(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = a_plan(Phase.FREEZING)
+    lease = running._LEASES.take(plan.pk, plan.epoch)
+    assert lease
+    run = Run(Replay.objects.get(pk=plan.pk), lease)
+    beats = run.replay.beats
+    run.alive()
+    assert Replay.objects.get(pk=plan.pk).beats == beats
+    monkeypatch.setattr("queues.replay.run.run.ALIVE_S", 0.0)
+    run.alive()
+    assert Replay.objects.get(pk=plan.pk).beats == beats + 1
+    Replay.objects.filter(pk=plan.pk).update(epoch=plan.epoch + 2)
+    with pytest.raises(LeaseLost):
+        run.alive()

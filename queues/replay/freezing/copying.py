@@ -46,7 +46,7 @@ class Copying:
         for queue, part in by_queue(items).items():
             by_id, ref = {target_of(item).id: item for item in part}, self.book.by_pk(queue).ref
             row, terms = ReplayJob(), self.run.terms
-            for job, stored in stocked(self.run.actions, ref, list(by_id)):
+            for job, stored in stocked(self.run, ref, list(by_id)):
                 item = by_id[job]
                 try:
                     made = copied(as_row(item, row), stored, terms, queue=ref)

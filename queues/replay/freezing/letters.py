@@ -88,7 +88,7 @@ class Letters:
         terms, mapping = self.run.terms, mapping_of(place.ref)
         by_id = {target_of(item).id: item for item in items}
         to = self.book.called(terms.target).pk if terms.target else None
-        for job, stored in stocked(self.run.actions, place.ref, list(by_id)):
+        for job, stored in stocked(self.run, place.ref, list(by_id)):
             item = by_id.pop(job)
             made = self._made(item, stored, terms, place.ref)
             moved = made is not None and made.data == stored.fields.get(b"data")

@@ -59,7 +59,7 @@ class Reading:
     def _read(self, queue: QueueRef, items: Sequence[Item]) -> None:
         row, terms = ReplayJob(), self.run.terms
         copies = {target_of(item).id: item for item in items if item.acts == Acts.COPY.value}
-        for job, stored in stocked(self.run.actions, queue, list(copies)):
+        for job, stored in stocked(self.run, queue, list(copies)):
             item = copies.pop(job)
             try:
                 data = copied(as_row(item, row), stored, terms, self._patcher, queue=queue).data
@@ -89,9 +89,10 @@ class Reading:
         left, cut = list(ids), []
         while left and (found := self.run.reader.payloads(queue, left, most=TOGETHER)):
             yield from ((job, data) for job, data in found.items() if len(data) < DATA_CAP)
+            self.run.alive()
             cut += [job for job, data in found.items() if len(data) >= DATA_CAP]
             left = [job for job in left if job not in found]
-        for job, stored in stocked(self.run.actions, queue, cut):
+        for job, stored in stocked(self.run, queue, cut):
             yield job, stored.fields.get(b"data", b"")
 
     def _key(self, item: Item, data: bytes) -> None:

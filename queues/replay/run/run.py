@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
 from queues.types import QueueRef
 
+ALIVE_S = 3.0  # between two signs of life; much less than `lease.FREE_AFTER_S`
 # What people steer with: read anew at each tick, and never written but where the phase is the one that we know.
 STEERED = ("phase", "step", "why", "holding", "terms", "starts_at", "rest_at")
 
@@ -45,6 +47,7 @@ class Run:
     _refs: dict[int, QueueRef] = field(default_factory=dict)
     _terms: tuple[Mapping[str, Any], Terms] = field(init=False)
     _patcher: Patcher | None = None
+    _kept_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.facts = copy.deepcopy(self.replay.facts)
@@ -108,10 +111,17 @@ class Run:
                     raise Steered
                 written["phase"] = phase
             yield
+        self._kept_at = time.monotonic()
         for name, value in written.items():
             setattr(self.replay, name, value)
         if told := [name for name, value in written.items() if hasattr(value, "resolve_expression")]:
             self.replay.refresh_from_db(fields=told)
+
+    def alive(self) -> None:
+        """Show that we live, where that was last done some seconds ago. LeaseLost as `saving`."""
+        if time.monotonic() - self._kept_at >= ALIVE_S:
+            with self.saving():
+                pass
 
     def tell(self, kind: Told, facts: Mapping[str, object] | None = None) -> None:
         """A line of the feed. Within a transaction of `saving`."""
