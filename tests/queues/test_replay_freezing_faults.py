@@ -244,6 +244,7 @@ def test_terms_that_touch_neither_jobs_nor_data_need_no_second_look() -> None:
 def test_whoever_reads_large_letters_gives_signs_of_life_between_them(
     terms: Terms, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    a_queue()
     a_queue(DEAD)
     for number in range(5):
         letter(valkey, f"L{number}", of=number, payload={"order": number})
