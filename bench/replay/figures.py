@@ -14,7 +14,8 @@ class Done:
     whole: list[float] = field(default_factory=list)  # from when it was asked for
     sent: list[float] = field(default_factory=list)  # from the first job, until the last was sent
     recorded: list[float] = field(default_factory=list)  # the same, until the last was written down
-    used: list[float] = field(default_factory=list)  # of a processor, by the worker
+    used: list[float] = field(default_factory=list)  # of a processor, by who sends
+    served: list[float] = field(default_factory=list)  # the same by the server
     longest: list[float] = field(default_factory=list)  # PING, ms
     nearly: list[float] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)  # jobs, afterwards

@@ -40,16 +40,14 @@ WHERE replay_id = %s AND id < %s AND place = 'ready'
 
 def measure(stage: Stage, made: Product, plan: Replay) -> Table:
     """One table; the plan is a draft, and has ended afterwards."""
-    _analyze()
     pages = _Pages(stage, made)
     path = reverse("replay", args=[plan.pk])
     size = len(made.person.gets(path)) / KB
     pages.read("its plan", path)
-    typed = form(replace(Terms(), canary=10), made.queue.source)
+    typed = form(plan, replace(Terms(), canary=10))
     pages.time("what it would do by other terms", lambda: _live(made, plan, typed))
     _start(pages, made, plan)
     _half(plan)
-    _analyze()
     pages.read("while it runs, half of it sent", path)
     jobs = reverse("replay-jobs", args=[plan.pk])
     filters = {"": "", "of what was sent": "place=sent", "of what failed again": "fate=failed", "by text": "text=4711"}
@@ -165,8 +163,3 @@ def _plans(plan: Replay, number: int) -> None:
         )
         for each in range(made)
     )
-
-
-def _analyze() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")

@@ -108,7 +108,7 @@ class Product:
     def starts(self, plan: Replay, terms: Terms) -> float:
         """Send the form that starts it; gives the moment before that, in seconds since 1970."""
         began = time.time()
-        self.person.sends(reverse("replay-start", args=[plan.pk]), form(terms, self.queue.source))
+        self.person.sends(reverse("replay-start", args=[plan.pk]), form(plan, terms))
         return began
 
     def acts(self, plan: Replay, verb: str) -> None:
@@ -117,8 +117,12 @@ class Product:
 
     def worked(self) -> float:
         """Seconds of processor time of the worker so far."""
-        times = self.worker.cpu_times()
-        return float(times.user + times.system)
+        return used(self.worker)
+
+    def served(self) -> float:
+        """The same of the monitored server."""
+        process = self.held.monitored.process
+        return used(psutil.Process(process.pid)) if process else 0.0
 
 
 @contextlib.contextmanager
@@ -144,9 +148,15 @@ def seed(client: redis.Redis, jobs: int) -> QueueRef:
     return ref
 
 
-def form(terms: Terms, source: str) -> Fields:
-    """The fields of a plan's form as a browser would send them."""
-    shown = initial(terms, source).items()
+def used(process: psutil.Process) -> float:
+    """Seconds of processor time so far."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def form(plan: Replay, terms: Terms) -> Fields:
+    """The fields of a draft's form as a browser would send them, with other terms than it has."""
+    shown = (initial(terms, plan.source.name) | {"was": Terms.of(plan.terms).stamp}).items()
     return {name: "on" if value is True else value for name, value in shown if value is not None and value is not False}
 
 

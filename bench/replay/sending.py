@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from django.db.models import Max, Min, Sum
 
 from bench.live.load import Helper
@@ -20,7 +21,7 @@ from bench.operate.pinging import Pings
 from bench.replay import tables
 from bench.replay.figures import Done, Figures, Worked
 from bench.replay.floors import Ledger, moving
-from bench.replay.product import FREE, QUEUE, Product, forget, reached, seed
+from bench.replay.product import FREE, QUEUE, Product, forget, reached, seed, used
 from bench.report import Table
 from bench.stage import Stage
 from queues.models import Replay, ReplayJob, ReplayQueue
@@ -51,12 +52,13 @@ class _Round:
         made, done = self.made, self.figures.ours
         plan = made.drafts()
         done.before.append(resident(made.worker.pid))
-        peak, used = Peak(made.worker.pid), made.worked()
+        peak, worked, served = Peak(made.worker.pid), made.worked(), made.served()
         made.pings.since_last()
         began = made.starts(plan, FREE)
         plan = reached(plan, Phase.ENDING, Phase.DONE)
         self._pinged(done)
-        done.used.append(made.worked() - used)
+        done.used.append(made.worked() - worked)
+        done.served.append(made.served() - served)
         done.peak.append(peak.bytes())
         first, last = moments(plan)
         assert plan.sent_at is not None
@@ -67,12 +69,15 @@ class _Round:
         forget()
 
     def _board(self) -> None:
-        done = self.figures.board
+        done, node = self.figures.board, _node()
+        worked, served = used(node), self.made.served()
         self.made.pings.since_last()
         began = time.perf_counter()
         self.theirs.put(f"/api/queues/{QUEUE}/retry/failed")
         done.whole.append(time.perf_counter() - began)
         self._pinged(done)
+        done.used.append(used(node) - worked)
+        done.served.append(self.made.served() - served)
 
     def _bare(self) -> None:
         done = self.figures.bare
@@ -108,6 +113,11 @@ def moments(plan: Replay) -> tuple[float, float]:
     """When the first and the last job of a plan were sent: seconds since 1970, by the server's clock."""
     told = ReplayJob.objects.filter(replay=plan).aggregate(first=Min("sent_ms"), last=Max("sent_ms"))
     return told["first"] / 1000, told["last"] / 1000
+
+
+def _node() -> psutil.Process:
+    """Bull Board's process."""
+    return next(each for each in psutil.Process().children() if "board.mjs" in each.cmdline())
 
 
 def _idle(stage: Stage, made: Product) -> Pings:

@@ -22,7 +22,8 @@ def sent(figures: Figures, *, slower: float | None) -> Table:
         _against("from the start's form until all are recorded, against Bull Board", ours.whole, board.whole),
         _against("from the first job until all are sent, against the bare move", ours.sent, bare.whole),
         _against("until all are recorded, against the bare move and the bare ledger", ours.recorded, both),
-        Row("processor time of the worker, a job", f"{_median(ours.used) / jobs * 1e6:.0f} us"),
+        _used("processor time of who sends, a job, against Bull Board", ours.used, board.used, jobs),
+        _used("the same, of the server", ours.served, board.served, jobs),
         _ping("longest PING meanwhile, against Bull Board", ours.longest, board.longest),
         Row("the same, of the bare move", f"{max(bare.longest):.1f} ms"),
         Row(
@@ -78,6 +79,11 @@ def _ping(what: str, ours: Sequence[float], theirs: Sequence[float]) -> Row:
 def _jobs(what: str, ours: Sequence[int], theirs: Sequence[int], aim: int) -> Row:
     floor = f"{min(theirs):,}" if theirs else ""
     return Row(what, f"{min(ours):,}", floor=floor, aim=f"{aim:,}", met=set(ours) == {aim})
+
+
+def _used(what: str, ours: Sequence[float], theirs: Sequence[float], jobs: int) -> Row:
+    mine, other = (_median(values) / jobs * 1e6 for values in (ours, theirs))
+    return Row(what, f"{mine:.0f} us", floor=f"{other:.0f} us", ratio=f"{mine / other:.2f}" if other else "")
 
 
 def _median(values: Sequence[float]) -> float:
