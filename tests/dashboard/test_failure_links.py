@@ -244,7 +244,7 @@ def test_a_letter_tells_its_error_its_class_and_of_which_job_it_is(
     assert "not found in it: Attempts made, Name of the job" in row.text
     assert {f"/failures/{group.slug}/", f"/queues/main/payments/jobs/{job}/"} <= set(hrefs(row))
     (line,) = page.all("class", "lately")
-    assert " ".join(line.text.split()) == "1 letter read, 1 incomplete How they are read"
+    assert " ".join(line.text.split()) == "1 letter read, 1 incomplete Plan replay of all letters… How they are read"
     assert hrefs(line) == ["/failures/letters/main/payments-dlq/"]
 
 
@@ -280,7 +280,7 @@ def test_letters_that_are_read_anew_are_not_counted_as_incomplete(
     for number, failure in enumerate(Failure.objects.all()):
         post(valkey, dead, failure, str(number + 1), unmapped="?" if number else "")
     page = Page(viewer.get("/queues/main/payments-dlq/?state=waiting"))
-    assert "1 letter read How" in " ".join(page.all("class", "lately")[0].text.split())
+    assert "1 letter read Plan" in " ".join(page.all("class", "lately")[0].text.split())
     assert "not found in it" not in page.text
 
 
