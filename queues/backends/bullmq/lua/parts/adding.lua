@@ -14,7 +14,8 @@ end
 
 -- Makes the job and puts it where it waits. It has an id ("" = the next number), name, data, opts (as they are stored),
 -- timestamp ("" = now), delay, priority, lifo, deduplication and ms to live ("" = none): an id that is held by another
--- for a time, or by its `twin` that has not ended, stays held by that. `recorded` is called with the id before anybody is told. Back: a state and the id.
+-- for a time, or by its `twin` that has not ended, stays held by that. `recorded` is called with the id before anybody
+-- is told. Back: a state and the id.
 local function add(job, recorded)
   local id = next_id(job.id)
   local timestamp = job.timestamp ~= "" and job.timestamp or string.format("%.0f", now_ms())

@@ -1,5 +1,5 @@
--- What goes with a job that is sent, in whichever queue it stands: what the job is a copy of, and a letter that tells of
--- it. Taken away in the very script that sends, no worker can be faster: a letter that is posted when the job fails
+-- What goes with a job that is sent, in whichever queue it stands: what the job is a copy of, and a letter that tells
+-- of it. Taken away in the very script that sends, no worker can be faster: a letter that is posted when the job fails
 -- again finds its id free. Needs queue, where, parents, removing.
 local REACH = 2500 -- entries from either end of a list among which it is looked for; what stands deeper is left
 local ENDED = { failed = true, completed = true }
