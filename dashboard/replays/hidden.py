@@ -13,8 +13,11 @@ from queues.models import Replay
 from queues.names import show_controls
 from queues.redaction import Rules, is_secret_key
 from queues.replay.patching import checked
+from queues.replay.steering.acts import origins
 from queues.replay.terms import Terms
 from queues.types import QueueRef
+
+MOST = 20  # queues that jobs come from whose own rules are asked for
 
 
 def rules_of(replay: Replay, terms: Terms) -> Rules:
@@ -38,6 +41,9 @@ def wrong(replay: Replay, terms: Terms) -> Mapping[str, str]:
     if terms.key != before.key and (key := _hidden_step(terms.key, rules)):
         said = _("“%(key)s” is hidden here: who may not reveal it cannot keep an order by it.")
         found["key"] = said % {"key": show_controls(key[:60], keep="")}
+    if terms.target != before.target and (pattern := _shown_there(replay, terms.target)):
+        said = _("What “%(pattern)s” hides would be shown there: who may not reveal it cannot send jobs to that queue.")
+        found["target"] = said % {"pattern": pattern}
     return found
 
 
@@ -54,6 +60,16 @@ def _of_patch(terms: Terms, rules: Rules) -> str:
     except BadInput as error:
         return str(error)
     return ""
+
+
+def _shown_there(replay: Replay, slug: str) -> str:
+    """The first pattern that hides something where the jobs are, and not in the queue of this slug; "" for none."""
+    if not slug:
+        return ""
+    found = origins(replay, MOST + 1)
+    own = [masking.rules_for(queue) for queue in found] if len(found) <= MOST else [masking.rules_for(None)]
+    there = masking.rules_for(QueueRef.from_slug(replay.source.name, slug)).patterns
+    return next((pattern for rules in own for pattern in rules.patterns if pattern not in there), "")
 
 
 def _hidden_step(path: str, rules: Rules) -> str:

@@ -134,3 +134,21 @@ def test_a_pattern_of_a_queue_holds_for_plans_of_its_jobs(plan: Replay, operator
     masking.forget()
     assert post(operator, plan, "save", edit="merge", patch_text='{"tier": 2}').status_code == 422
     assert post(operator, plan, "save", edit="merge", patch_text='{"customer": 2}').status_code == 302
+
+
+def test_jobs_are_not_sent_to_where_what_is_hidden_would_be_shown(
+    plan: Replay, operator: Client, valkey: redis.Redis
+) -> None:
+    for name in ("open", "mails"):
+        failed(valkey, 1, name)
+    for queue in ("payments", "mails"):
+        Masking.objects.create(pattern="tier", source="main", queue=queue)
+    masking.forget()
+    answer = post(operator, plan, "save", how="other", target="open")
+    assert answer.status_code == 422
+    assert "What “tier” hides would be shown there" in answer.content.decode()
+    assert post(operator, plan, "save", how="other", target="mails").status_code == 302
+    frozen(plan)
+    assert post(as_role("admin"), plan, "save", how="other", target="open").status_code == 302
+    frozen(plan)
+    assert post(operator, plan, "save", jitter="3").status_code == 302  # what an admin chose stays
