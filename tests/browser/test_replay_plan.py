@@ -181,7 +181,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, plan: 
     others = (Phase.FREEZING, Phase.WAITING, Phase.ARMED, Phase.FAILED) if theme == "light" else (Phase.ARMED,)
     for phase in (Phase.DRAFT, *others):
         starts_at = timezone.now() + timedelta(hours=1)
-        standing(plan, phase, started_by="bo", starts_at=starts_at, note="It may not be read.")
+        people = dict.fromkeys(("made_by", "started_by", "approved_by"), "b" * 150)
+        standing(plan, phase, title="q" * 200, starts_at=starts_at, note=f"It may not be {'read' * 70}.", **people)
         for width in (360, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(at(plan))
