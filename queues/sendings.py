@@ -179,9 +179,12 @@ class Replays(Protocol):
         reset: bool,
         twins: bool,
         orphans: bool,
+        until_ms: int | None = None,
         drop: Sequence[str] = (),
     ) -> Sequence[Sent]:
         """Back to where they wait, by their priority, as `Actions.retry`.
+
+        What it does not come to until a moment by the server's clock is not sent, and not in the answer.
 
         `twins` and `orphans`: in spite of TWIN, or of a parent that has failed or is gone; else these are refused with
         their conflict.
@@ -195,10 +198,12 @@ class Replays(Protocol):
         plan: str,
         new_ids: bool,
         twins: bool = False,
+        until_ms: int | None = None,
         drop: Sequence[str] = (),
     ) -> Sequence[Sent]:
-        """New jobs, as `Actions.add`, in this order. `new_ids`: an id that is taken gives way to the next number.
+        """New jobs, as `Actions.add`, in this order, until a moment as with `send`.
 
+        `new_ids`: an id that is taken gives way to the next number.
         TWIN only where the holder of a deduplication id has not ended, and without `twins`, as with `send`.
         """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import redis
@@ -22,6 +22,7 @@ from tests.queues.sent_jobs import (
     PLAN,
     SHOP,
     STAY,
+    copy,
     everything,
     in_place,
     lose_the_second_answer,
@@ -317,6 +318,23 @@ def test_a_completed_job_is_sent_in_place_too(
     assert outcomes(send(operating, "x", seen=b"", state=State.COMPLETED)) == [DONE]
     assert told(store, after=mark) == [{b"event": b"waiting", b"jobId": b"x", b"prev": b"completed"}]
     assert node.run(FINISH, url=server.url, major=major, count=1) == ["x"]
+
+
+def test_after_the_moment_until_which_it_is_wanted_nothing_is_sent(
+    operating: BullMQActions, store: redis.Redis
+) -> None:
+    for job in ("a", "b"):
+        put(store, job, "failed")
+    seconds, micros = store.time()
+    now = seconds * 1000 + micros // 1000
+    before = picture(store)
+    how: dict[str, Any] = {"state": State.FAILED, "reset": False, "twins": False, "orphans": True}
+    assert operating.send(SHOP, in_place("a"), plan=PLAN, until_ms=now - 1, **how) == []
+    assert operating.send_copies(SHOP, [copy("c")], plan=PLAN, new_ids=False, until_ms=now - 1) == []
+    assert (picture(store), receipts(store)) == (before, [])
+    assert outcomes(operating.send(SHOP, in_place("a"), plan=PLAN, until_ms=now + 600_000, **how)) == [DONE]
+    copied = operating.send_copies(SHOP, [copy("c")], plan=PLAN, new_ids=False, until_ms=now + 600_000)
+    assert outcomes(copied) == [DONE]
 
 
 def test_bounds_are_kept(operating: BullMQActions, store: redis.Redis) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,18 +14,23 @@ import redis
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from queues.backends.bullmq.actions import BullMQActions
+from queues.lease import FREE_AFTER_S
 from queues.models import Replay
+from queues.replay import steering
 from queues.replay.run import facts, running
+from queues.replay.run.run import ALIVE_S, SURE_S
 from queues.replay.run.running import Later
 from queues.replay.run.sending import Sending
 from queues.replay.terms import AfterLoss
-from queues.replay.types import Phase
+from queues.replay.types import Acts, Phase
 from queues.tasks import run_replay, run_replays
-from tests.queues.replaying import QUIET
+from tests.queues.replaying import OLGA, QUIET
 from tests.queues.runs import a_plan_of, a_slice, free, ran, started, told, until, work
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index")]
 
+HELD_S = 0.3
 IDS = [f"j{number}" for number in range(60)]
 
 
@@ -71,6 +77,38 @@ def test_a_worker_that_was_frozen_in_the_middle_of_a_sending_and_overtaken_does_
     assert ran(valkey) == IDS
     assert (plan.phase, plan.sent, plan.completed, plan.failed) == (Phase.DONE, 60, 58, 2)
     assert valkey.llen("bull:shop:wait") == 0
+
+
+@pytest.mark.parametrize("acts", Acts)
+def test_a_worker_that_was_held_up_while_another_took_over_sends_no_more(
+    acts: Acts, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queues.replay.run.run.ALIVE_S", 0.0)
+    monkeypatch.setattr("queues.replay.run.run.SURE_S", HELD_S)
+    plan = a_plan_of(valkey, IDS, acts=acts)
+    started(plan)
+    name = "send" if acts is Acts.RETRY else "send_copies"
+    sends, held = getattr(BullMQActions, name), [True]
+
+    def sent(*given: Any, **how: Any) -> Any:
+        if held.pop():
+            free(plan)
+            steering.cancel(OLGA, plan)
+            until(plan, Phase.CANCELLED)
+            time.sleep(HELD_S)
+        return sends(*given, **how)
+
+    monkeypatch.setattr(BullMQActions, name, sent)
+    monkeypatch.setattr(Sending, "_meanwhile", lambda self, groups, answer: self._through(groups, answer))
+    assert a_slice(plan) is None
+    plan.refresh_from_db()
+    assert (plan.sent, plan.back) == (0, 60)
+    assert valkey.zcard("bull:shop:failed") == 60
+    assert valkey.llen("bull:shop:wait") == 0
+
+
+def test_nobody_takes_over_as_long_as_a_worker_may_be_sure_that_it_is_not_overtaken() -> None:
+    assert ALIVE_S < SURE_S < FREE_AFTER_S
 
 
 def test_a_plan_is_run_by_one_worker_at_a_time_and_found_by_the_clock(

@@ -136,11 +136,11 @@ class BullMQActions:
         reset: bool,
         twins: bool,
         orphans: bool,
+        until_ms: int | None = None,
         drop: Sequence[str] = (),
     ) -> Sequence[Sent]:
-        return replays.send(
-            self._writer, queue, jobs, state=state, plan=plan, reset=reset, twins=twins, orphans=orphans, drop=drop
-        )
+        how = replays.How(state, reset=reset, twins=twins, orphans=orphans)
+        return replays.send(self._writer, queue, jobs, how, plan=plan, until_ms=until_ms, drop=drop)
 
     def send_copies(
         self,
@@ -150,9 +150,11 @@ class BullMQActions:
         plan: str,
         new_ids: bool,
         twins: bool = False,
+        until_ms: int | None = None,
         drop: Sequence[str] = (),
     ) -> Sequence[Sent]:
-        return replays.send_copies(self._writer, queue, copies, plan=plan, new_ids=new_ids, twins=twins, drop=drop)
+        named = replays.Named(new_ids=new_ids, twins=twins)
+        return replays.send_copies(self._writer, queue, copies, named, plan=plan, until_ms=until_ms, drop=drop)
 
     def receipts(self, queue: QueueRef, receipts: Sequence[str]) -> Sequence[Receipt | None]:
         return replays.receipts(self._writer, queue, receipts)

@@ -40,26 +40,42 @@ _NOTES: Mapping[bytes, Promise] = {
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """How jobs are sent in place, see `queues.sendings.Replays.send`."""
+
+    state: State
+    reset: bool
+    twins: bool
+    orphans: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What copies do about ids that are taken, see `queues.sendings.Replays.send_copies`."""
+
+    new_ids: bool
+    twins: bool
+
+
 def send(
     writer: Writer,
     queue: QueueRef,
     jobs: Sequence[InPlace],
+    how: How,
     *,
-    state: State,
     plan: str,
-    reset: bool,
-    twins: bool,
-    orphans: bool,
-    drop: Sequence[str] = (),
+    until_ms: int | None,
+    drop: Sequence[str],
 ) -> list[Sent]:
     """See `queues.sendings.Replays.send`. About 11 µs of the server for a plain job, its receipt included."""
     ensure_few(jobs)
     ids = [job.target.id for job in jobs]
     letters = any(job.letter is not None for job in jobs)
     rows = [_in_place_row(job, letters=letters) for job in jobs]
-    arguments = (state.value, _token(plan), int(reset), int(twins), int(orphans), int(letters))
+    arguments = (how.state.value, _token(plan), int(how.reset), int(how.twins), int(how.orphans), int(letters))
     _ensure_writable(writer, [job.letter.queue for job in jobs if job.letter])
-    sending = _Sending(writer, queue, "send", arguments, drop)
+    sending = _Sending(writer, queue, "send", arguments, drop, until_ms)
     return sending.send(rows, lambda at, now, answer: _in_place(ids[at], now, answer))
 
 
@@ -67,11 +83,11 @@ def send_copies(
     writer: Writer,
     queue: QueueRef,
     copies: Sequence[Copy],
+    named: Named,
     *,
     plan: str,
-    new_ids: bool,
-    twins: bool = False,
-    drop: Sequence[str] = (),
+    until_ms: int | None,
+    drop: Sequence[str],
 ) -> list[Sent]:
     """See `queues.sendings.Replays.send_copies`. What BullMQ's own library would not add is REFUSED, that alone."""
     ensure_few(copies)
@@ -79,12 +95,13 @@ def send_copies(
     rows: dict[int, Sequence[Part]] = {}
     for number, copy in enumerate(copies):
         try:
-            rows[number] = _copy_row(copy, new_ids=new_ids)
+            rows[number] = _copy_row(copy, new_ids=named.new_ids)
         except BadInput as error:
             known[number] = Sent(copy.job.id, Outcome.UNSUPPORTED, conflict=Conflict.REFUSED, note=str(error))
     numbers = list(rows)
     _ensure_writable(writer, [each.queue for copy in copies for each in (copy.original, copy.letter) if each])
-    sending = _Sending(writer, queue, "send_copies", (_token(plan), int(new_ids), int(twins)), drop)
+    arguments = (_token(plan), int(named.new_ids), int(named.twins))
+    sending = _Sending(writer, queue, "send_copies", arguments, drop, until_ms)
     try:
         told = sending.send(
             list(rows.values()), lambda at, now, answer: _as_copy(copies[numbers[at]].job.id, now, answer)
@@ -92,7 +109,7 @@ def send_copies(
     except Unsure as error:
         known |= zip(numbers, cast("Sequence[Sent]", error.results), strict=False)
         raise Unsure(str(error), source=error.source, results=_from_first(known)) from error
-    return _from_first(known | dict(zip(numbers, told, strict=True)))
+    return _from_first(known | dict(zip(numbers, told, strict=False)))
 
 
 def _from_first(known: Mapping[int, Sent]) -> list[Sent]:
@@ -141,19 +158,24 @@ def shown(named: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sending:
-    """The script `name` with what it is told besides the jobs. `drop` are receipts for it to forget."""
+    """The script `name` with what it is told besides the jobs. `drop` are receipts for it to forget.
+
+    After `until_ms` by the server's clock nothing is sent: None is whenever that is.
+    """
 
     writer: Writer
     queue: QueueRef
     name: str
     arguments: Sequence[Part]
     drop: Sequence[str]
+    until_ms: int | None
 
     def send(
         self, rows: Sequence[Sequence[Part]], read: Callable[[int, int | None, Sequence[Reply]], Sent]
     ) -> list[Sent]:
         """What came of each row, in as many scripts as they take; `read` gets its number, the server's ms, an answer.
 
+        Those that it was too late for are not in the answer.
         Whatever goes wrong after the first script is `Unsure`, with the results so far.
         """
         with_first = BATCH if rows else 0  # receipts that the first script forgets
@@ -168,6 +190,8 @@ class _Sending:
                 if not results:
                     raise
                 raise Unsure(str(error), source=self.writer.connection.source, results=results) from error
+            if not answered:
+                break
             pace.took(len(answered), ms)
             results += [read(len(results) + at, now, array(answer)) for at, answer in enumerate(answered)]
             drop = []
@@ -175,9 +199,11 @@ class _Sending:
 
     def _once(self, part: Sequence[Sequence[Part]], drop: Sequence[str]) -> tuple[int | None, list[Reply], float]:
         flat = [piece for row in part for piece in row]
-        reply, ms = self.writer.timed(self.name, self.queue, len(drop), *drop, *self.arguments, *flat)
+        until = "" if self.until_ms is None else self.until_ms
+        reply, ms = self.writer.timed(self.name, self.queue, len(drop), *drop, until, *self.arguments, *flat)
         now, said = array(reply, 2)
-        return integer(now), answers(said, most=len(part)), ms
+        late = self.until_ms is not None and not array(said)
+        return integer(now), [] if late else answers(said, most=len(part)), ms
 
 
 def _portion(rows: Sequence[Sequence[Part]]) -> Sequence[Sequence[Part]]:

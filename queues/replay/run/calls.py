@@ -96,6 +96,7 @@ class Retry:
     drop: Sequence[str]
     token: str
     terms: Terms
+    until_ms: int
 
     @classmethod
     def of(cls, run: Run, part: Part, drop: Sequence[str]) -> Retry:
@@ -105,7 +106,7 @@ class Retry:
             InPlace(target, _named(run, row, target), letter_of(run, row))
             for row, target in zip(rows, targets, strict=True)
         ]
-        return cls(part.queue, part, rows, jobs, refused, drop, run.replay.token, run.terms)
+        return cls(part.queue, part, rows, jobs, refused, drop, run.replay.token, run.terms, run.until_ms)
 
     def call(self, run: Run, answer: Answer) -> None:
         """Add what came of them. Never raises a QueueError: the answer holds it."""
@@ -143,6 +144,7 @@ class Retry:
                 reset=terms.reset,
                 twins=twins,
                 orphans=orphans,
+                until_ms=self.until_ms,
                 drop=drop,
             )
         except QueueError as error:

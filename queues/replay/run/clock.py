@@ -36,4 +36,8 @@ class Clock:
 
     @property
     def now_ms(self) -> float:
-        return self.offset + self.monotonic() * 1000.0
+        return self.at_ms(self.monotonic())
+
+    def at_ms(self, monotonic_s: float) -> float:
+        """A moment of `monotonic`, in seconds, by the server's clock."""
+        return self.offset + monotonic_s * 1000.0

@@ -43,6 +43,7 @@ def copy(run: Run, part: Part, answer: Answer, drop: Sequence[str], *, until: fl
         for first in range(0, len(rows), CHUNK):
             some = _there(run, part, rows[first : first + CHUNK], answer)
             for copies in _batches(run, some, answer, patcher):
+                run.alive()  # what is large takes long to read
                 _send(run, part.queue, copies, answer, drop)
                 drop = ()
                 if time.monotonic() >= until:
@@ -141,7 +142,9 @@ def _send(
     told: Sequence[object]
     failed: QueueError | None = None
     try:
-        told = run.actions.send_copies(queue, jobs, plan=run.replay.token, new_ids=new_ids, twins=twins, drop=drop)
+        told = run.actions.send_copies(
+            queue, jobs, plan=run.replay.token, new_ids=new_ids, twins=twins, until_ms=run.until_ms, drop=drop
+        )
     except QueueError as error:
         failed, told = error, known(error)
     answer.came += [

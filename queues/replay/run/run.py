@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
 from queues.types import QueueRef
 
-ALIVE_S = 3.0  # between two signs of life; much less than `lease.FREE_AFTER_S`
+ALIVE_S = 3.0  # between two signs of life
+SURE_S = 12.0  # after one in which nobody else takes over: less than `lease.FREE_AFTER_S`
 # What people steer with: read anew at each tick, and never written but where the phase is the one that we know.
 STEERED = ("phase", "step", "why", "holding", "terms", "starts_at", "rest_at")
 
@@ -39,6 +41,7 @@ class Run:
 
     replay: Replay
     lease: Lease
+    kept_at: float = field(default_factory=time.monotonic)  # before which the last sign of life was not written
     reader: Reader = field(init=False)  # within a slice, as `actions` and `clock`
     actions: Sender = field(init=False)
     clock: Clock = field(init=False)
@@ -47,7 +50,6 @@ class Run:
     _refs: dict[int, QueueRef] = field(default_factory=dict)
     _terms: tuple[Mapping[str, Any], Terms] = field(init=False)
     _patcher: Patcher | None = None
-    _kept_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.facts = copy.deepcopy(self.replay.facts)
@@ -102,7 +104,7 @@ class Run:
         written = dict(values)
         if self.facts != self.replay.facts:
             written["facts"] = copy.deepcopy(self.facts)
-        phase = written.pop("phase", None)
+        phase, began = written.pop("phase", None), time.monotonic()
         with transaction.atomic():
             self.lease.keep(changed_at=timezone.now(), **written)
             if phase is not None:
@@ -111,7 +113,7 @@ class Run:
                     raise Steered
                 written["phase"] = phase
             yield
-        self._kept_at = time.monotonic()
+        self.kept_at = began
         for name, value in written.items():
             setattr(self.replay, name, value)
         if told := [name for name, value in written.items() if hasattr(value, "resolve_expression")]:
@@ -119,9 +121,17 @@ class Run:
 
     def alive(self) -> None:
         """Show that we live, where that was last done some seconds ago. LeaseLost as `saving`."""
-        if time.monotonic() - self._kept_at >= ALIVE_S:
+        if time.monotonic() - self.kept_at >= ALIVE_S:
             with self.saving():
                 pass
+
+    @property
+    def until_ms(self) -> int:
+        """Until when, by the server's clock, nobody else can have taken over: after that nothing is to be sent.
+
+        Who is held up for longer (a process that was stopped, a machine that slept) finds out on the server.
+        """
+        return math.floor(self.clock.at_ms(self.kept_at + SURE_S))
 
     def tell(self, kind: Told, facts: Mapping[str, object] | None = None) -> None:
         """A line of the feed. Within a transaction of `saving`."""

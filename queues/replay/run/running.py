@@ -74,10 +74,11 @@ def run(replay: int, epoch: int, *, slice_s: float | None = None) -> Later | Non
     What goes wrong is written into the plan. An error of the database is raised where the plan cannot even be given
     back: the lease is left, and freed when it has been silent for long enough, as that of a worker that was lost.
     """
+    began = time.monotonic()
     lease = None if _ends.is_set() else _LEASES.take(replay, epoch)
     if lease is None:
         return None
-    run = Run(Replay.objects.select_related("source").get(pk=replay), lease)
+    run = Run(Replay.objects.select_related("source").get(pk=replay), lease, began)
     try:
         with _counted():
             wait = _guarded(run, slice_s)

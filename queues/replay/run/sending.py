@@ -53,6 +53,7 @@ class Sending:
 
         Raises what the backend raises, with what is known by then written down.
         """
+        self.run.alive()
         groups = parts(self.run, rows)
         begin_at = [part.queue for part in groups if part.queue not in self._begun]
         if begin_at:

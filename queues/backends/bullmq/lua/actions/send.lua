@@ -1,17 +1,21 @@
 -- needs: queue, where, parents, damage, holding, retrying, many, receipt, sent, was, removing, beside
 -- Failed or completed jobs back to where they wait, each with a receipt: what a plan has sent is not sent again.
--- ARGV: how many receipts to forget and these, "failed" or "completed", the plan's token, "1" to forget the attempts,
+-- ARGV: how many receipts to forget and these, until when anything is sent (ms of the server; "" = whenever it comes),
+-- "failed" or "completed", the plan's token, "1" to forget the attempts,
 -- "1" to let two jobs of one deduplication id wait, "1" to send children whose parents do not wait for them, "1" where
 -- letters go with them, then for each job its id, its score as it was seen ("" = whichever), its receipt, and where
 -- letters go what the keys of its letter's queue begin with ("" = none) and the letter's id.
 -- Back: the server's ms, and for each job "done" with what was taken from it, a reason, and "1" where its letter is
 -- away, "again" or "already" with what its receipt says (see `sent_before`), or why it was not sent (`not_retried`).
+-- Of none where it is too late.
 local forgets = tonumber(ARGV[1])
-local from, plan = ARGV[forgets + 2], ARGV[forgets + 3]
-local reset, twins, orphans = ARGV[forgets + 4] == "1", ARGV[forgets + 5] == "1", ARGV[forgets + 6] == "1"
-local letters = ARGV[forgets + 7] == "1"
+local now = string.format("%.0f", now_ms())
+if is_late(now, ARGV[forgets + 2]) then return { now, {} } end
+local from, plan = ARGV[forgets + 3], ARGV[forgets + 4]
+local reset, twins, orphans = ARGV[forgets + 5] == "1", ARGV[forgets + 6] == "1", ARGV[forgets + 7] == "1"
+local letters = ARGV[forgets + 8] == "1"
 local ids, seen, tokens, posted = {}, {}, {}, {}
-for i = forgets + 8, #ARGV, letters and 5 or 3 do
+for i = forgets + 9, #ARGV, letters and 5 or 3 do
   local at = #ids + 1
   ids[at], seen[at], tokens[at] = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   posted[at] = letters and ARGV[i + 3] ~= "" and { ARGV[i + 3], ARGV[i + 4] } or nil
@@ -19,7 +23,6 @@ end
 forget_receipts(2, forgets)
 memo = {}
 
-local now = string.format("%.0f", now_ms())
 local receipts, scores = receipts_of(tokens), scores_of(from, ids)
 local fields = { "priority", "deid", "parentKey", "parent" }
 for at, name in ipairs(WAS) do

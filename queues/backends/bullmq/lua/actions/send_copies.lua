@@ -1,7 +1,8 @@
 -- needs: queue, holding, receipt, adding, sent, where, parents, removing, beside
 -- New jobs, in this order, each with a receipt: what a plan has sent is not sent again. The receipt of a copy is kept
 -- beside what it is a copy of, so that this is copied once wherever to.
--- ARGV: how many receipts to forget and these, the plan's token, "1" where an id that is taken gives way to the next
+-- ARGV: how many receipts to forget and these, until when anything is sent (ms of the server; "" = whenever it comes), the
+-- plan's token, "1" where an id that is taken gives way to the next
 -- number, "1" to let two jobs of one deduplication id wait, then for each job its receipt, id ("" = the next number),
 -- name, data, options (as they are stored), options without the id, timestamp ("" = now), delay, priority, "1" for
 -- lifo, deduplication id and ms to live ("" = none); what it is a copy of: what the keys of its queue begin with ("" =
@@ -10,9 +11,11 @@
 -- Back: the server's ms, and for each job "done" with the id it got and "1" where all that goes is away, "again" or
 -- "already" with what its receipt says (see `sent_before`), or an outcome, nothing, and why it was not sent, with what
 -- that names.
+-- Of none where it is too late.
 local forgets = tonumber(ARGV[1])
-local plan, new_ids, twins, WIDTH = ARGV[forgets + 2], ARGV[forgets + 3] == "1", ARGV[forgets + 4] == "1", 19
 local results, now = {}, string.format("%.0f", now_ms())
+if is_late(now, ARGV[forgets + 2]) then return { now, {} } end
+local plan, new_ids, twins, WIDTH = ARGV[forgets + 3], ARGV[forgets + 4] == "1", ARGV[forgets + 5] == "1", 19
 forget_receipts(2, forgets)
 memo = {}
 
@@ -49,7 +52,7 @@ local function sent(from)
   return { "done", made, took_all(from, place, side) }
 end
 
-for from = forgets + 5, #ARGV, WIDTH do
+for from = forgets + 6, #ARGV, WIDTH do
   if is_enough() then break end
   results[#results + 1] = sent(from)
 end

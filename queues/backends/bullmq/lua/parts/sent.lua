@@ -2,6 +2,11 @@
 -- and what was taken from the job. Needs queue, receipt.
 local SENT_MS = 604800000
 
+-- Whoever sends and was held up on the way, so that another has taken over by now, sends no more.
+local function is_late(now, until_ms)
+  return until_ms ~= "" and tonumber(now) > tonumber(until_ms)
+end
+
 local function leave_sent(token, plan, made, at, was, prefix)
   leave_receipt(token, cmsgpack.pack(plan, made, at, was), SENT_MS, prefix)
 end
