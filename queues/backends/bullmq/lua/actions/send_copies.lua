@@ -1,7 +1,8 @@
 -- needs: queue, holding, receipt, adding, sent, where, parents, removing, beside
 -- New jobs, in this order, each with a receipt: what a plan has sent is not sent again. The receipt of a copy is kept
 -- beside what it is a copy of, so that this is copied once wherever to.
--- ARGV: how many receipts to forget and these, until when anything is sent (ms of the server; "" = whenever it comes), the
+-- ARGV: how many receipts to forget and these, until when anything is sent (ms of the server; "" = whenever it comes),
+-- the
 -- plan's token, "1" where an id that is taken gives way to the next
 -- number, "1" to let two jobs of one deduplication id wait, then for each job its receipt, id ("" = the next number),
 -- name, data, options (as they are stored), options without the id, timestamp ("" = now), delay, priority, "1" for
