@@ -14,10 +14,12 @@ from typing import Any
 from queues.replay.terms import Terms
 
 FASTEST = 1_000_000.0  # jobs a second: what climbs beyond has no limit
-WINDOW_MS = 1000.0
+# In which no more are sent than the pace lets in a second: what workers and those that they call see of a sending comes
+# sooner or later by as much as this is longer than a second, and they still count no more.
+WINDOW_MS = 1025.0
 TICK_MS = 50.0  # jobs that are sent together are those of so much time
-# The plan is so much slower than the pace, which leaves room for a window of a second over jittered sendings.
-SLOWER = 1.025
+# The plan is so much slower than the pace, which leaves room for that window over jittered sendings.
+SLOWER = 1.035
 LATEST_MS = 1000.0  # who is later than this begins a new grid
 CATCH_UP_S = 0.15  # of what was due and not sent, at most so much is sent at once
 
@@ -83,7 +85,7 @@ class Pacer:
     """How many jobs may be sent now. All times are milliseconds of one clock that never goes back, for one plan.
 
     Two rules: jobs fall due on a grid, some 50 ms apart or more, each point late by a random part of `jitter`; and in
-    any window of one second no more are sent than the pace, whatever else is due. A pace that is no whole number lets
+    any window of a little more than a second no more are sent than the pace, whatever else is due. A pace that is no whole number lets
     the next one in.
     """
 

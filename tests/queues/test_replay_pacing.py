@@ -78,6 +78,11 @@ def most_in_a_second(sent: list[tuple[float, int]]) -> int:
     return most
 
 
+def seen_late(sent: list[tuple[float, int]], rng: random.Random, ms: float) -> list[tuple[float, int]]:
+    """The same as somebody sees it whom each job reaches up to so many ms later."""
+    return sorted((at + rng.random() * ms, 1) for at, number in sent for _job in range(number))
+
+
 def sender(rng: random.Random, latency_ms: float = 3.0) -> Sender:
     return Sender(rng, latency_ms, pacer=Pacer(rng))
 
@@ -91,7 +96,9 @@ def test_a_pace_is_never_exceeded_and_its_mean_is_within_five_percent(
     sending.run(pace, jitter, MINUTE_MS)
     mean = sum(number for _at, number in sending.sent) / 60
     assert sending.most <= pace
-    assert 0.95 * pace <= mean <= pace
+    assert most_in_a_second(seen_late(sending.sent, rng, 25.0)) <= pace, "as those see it who are called"
+    # Jitter as large as the time between two sendings is lost where another worker takes over every few seconds.
+    assert (0.95 if jitter < 100 else 0.93) * pace <= mean <= pace
 
 
 def test_a_pace_that_is_no_whole_number_is_kept_in_the_mean(rng: random.Random) -> None:
@@ -137,7 +144,7 @@ def test_after_sending_without_a_pace_a_pace_waits_for_a_second_to_pass(rng: ran
     assert pacer.due(None, 0, 0.0) is None
     pacer.sent(1_000, 10.0)
     assert pacer.due(5, 0, 20.0) == 0
-    assert pacer.due(5, 0, 1_011.0) == 1
+    assert pacer.due(5, 0, 1_036.0) == 1
 
 
 def test_small_batches_are_spread(rng: random.Random) -> None:
