@@ -85,8 +85,8 @@ class Pacer:
     """How many jobs may be sent now. All times are milliseconds of one clock that never goes back, for one plan.
 
     Two rules: jobs fall due on a grid, some 50 ms apart or more, each point late by a random part of `jitter`; and in
-    any window of a little more than a second no more are sent than the pace, whatever else is due. A pace that is no whole number lets
-    the next one in.
+    any window of a little more than a second no more are sent than the pace, whatever else is due. A pace that is no
+    whole number lets the next one in.
     """
 
     chance: random.Random = field(default_factory=random.SystemRandom)

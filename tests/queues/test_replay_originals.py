@@ -11,6 +11,8 @@ from unittest import mock
 import pytest
 import redis
 
+from queues import operations
+from queues.actions import Action
 from queues.backends.bullmq.actions import BullMQActions
 from queues.models import Replay
 from queues.replay import making, steering
@@ -21,8 +23,9 @@ from queues.replay.run.sending import Sending
 from queues.replay.terms import Originals
 from queues.replay.types import Acts, Phase
 from queues.sendings import Conflict
-from queues.types import QueueRef
-from tests.queues.replaying import DEAD, OLGA, QUIET, a_queue, letter
+from queues.types import QueueRef, State
+from tests.queues import acting
+from tests.queues.replaying import DEAD, OLGA, QUIET, SHOP, a_queue, letter
 from tests.queues.runs import Killed, a_plan_of, a_slice, fail, free, ran, started, until, work
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index")]
@@ -156,3 +159,33 @@ def test_copies_that_a_lost_worker_had_sent_are_known_by_when_they_were_and_are_
         until(plan, Phase.DONE)
     assert (plan.sent, plan.completed, plan.other) == (4, 4, 0)
     assert ran(valkey) == IDS
+
+
+@pytest.mark.parametrize("acts", Acts)
+def test_a_bulk_retry_beside_a_plan_runs_no_job_twice(
+    acts: Acts, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queues.replay.run.sending.BATCH", 7)
+    monkeypatch.setattr("queues.replay.run.going.SENDING_S", 0.0)
+    monkeypatch.setattr("queues.bulk.packing.BATCH", 5)
+    ids = [f"j{number}" for number in range(60)]
+    plan = a_plan_of(valkey, ids, acts=acts, target=OTHER if acts is Acts.COPY else None)
+    started(plan)
+    entry = operations.start_bulk(
+        *(OLGA, SHOP, Action.RETRY, None),
+        state=State.FAILED,
+        expected=60,
+        until_ms=2_000,
+        parameters={"reset": False},
+    )
+    goes = True
+    while goes or plan.phase != Phase.DONE:
+        goes = bool(goes and acting.a_slice(entry, seconds=0.0))
+        a_slice(plan, 0.0)
+        work(valkey, most=9)
+        work(valkey, "other", most=9)
+        plan.refresh_from_db()
+    assert sorted(ran(valkey)) == sorted(ids)
+    entry.refresh_from_db()
+    assert 0 < plan.sent < 60
+    assert plan.sent + entry.outcomes["done"] == 60

@@ -147,6 +147,20 @@ def test_of_ten_thousand_with_a_third_poisoned_no_more_than_the_canary_and_a_ste
     assert sent(plan) <= 25 + 200
 
 
+def test_where_the_canary_passes_by_luck_no_more_than_a_step_of_the_ramp_follows(
+    valkey: redis.Redis, rng: random.Random
+) -> None:
+    ids = [f"j{number}" for number in range(10_000)]
+    terms = replace(QUIET, canary=25, canary_failed=2, stop_percent=10, pace_from=100.0, pace_to=400.0, double_s=2)
+    plan = a_plan_of(valkey, ids, terms=terms)
+    until(plan, Phase.CANARY, seconds=0.0)
+    lucky = set(plan.jobs.filter(canary=True).values_list("job", flat=True))
+    bad = rng.sample([job for job in ids if job not in lucky], 3_000)
+    with meanwhile(valkey, bad=bad):
+        until(plan, Phase.STOPPED, most=4_000)
+    assert (plan.why, sent(plan) <= 25 + 200) == (Stop.FAILING, True)
+
+
 def test_what_failed_again_in_the_canary_counts_for_the_rest(valkey: redis.Redis) -> None:
     terms = replace(QUIET, canary=25, canary_failed=24, stop_percent=10, pace_from=20.0, pace_to=20.0)
     plan = a_plan_of(valkey, IDS, terms=terms)
