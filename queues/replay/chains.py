@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from queues.failures.store.rows import parts
 from queues.models import Replay, ReplayJob
@@ -29,12 +29,13 @@ def release(replay: Replay, terms: Terms, ended: Mapping[int, Fate]) -> int:
 def let_go(replay: Replay, after: Collection[int]) -> int:
     """Let those be sent that wait behind these rows, whatever became of them. Within a transaction."""
     held = ReplayJob.objects.filter(replay=replay.pk, place=Place.HELD)
-    told = held.filter(conflict=Conflict.BEFORE_IT)
-    freed = 0
-    for part in parts(sorted(after)):
-        freed += told.filter(after__in=part).update(place=Place.READY, conflict=Conflict.NONE)
-        freed += held.filter(after__in=part).update(place=Place.READY)
-    return freed
+    return sum(_ready(held.filter(after__in=part)) for part in parts(sorted(after)))
+
+
+def _ready(held: QuerySet[ReplayJob]) -> int:
+    """Ready from now on. What was found about them before they were held still says how they are sent."""
+    told = held.filter(conflict=Conflict.BEFORE_IT).update(place=Place.READY, conflict=Conflict.NONE)
+    return told + held.update(place=Place.READY)
 
 
 def are_held(run: Hands) -> bool:
@@ -55,15 +56,18 @@ def release_ended(run: Hands) -> int:
         ends.discard(Fate.FAILED)
     before = ReplayJob.objects.filter(replay=run.replay.pk)
     over = before.filter(Q(place=Place.SENT, fate__in=ends) | Q(place__in=(Place.REFUSED, Place.LEFT_OUT)))
-    held = ReplayJob.objects.filter(replay=run.replay.pk, place=Place.HELD, after__in=over.values("pk"))
-    return held.update(place=Place.READY, conflict=Conflict.NONE)
+    return _ready(ReplayJob.objects.filter(replay=run.replay.pk, place=Place.HELD, after__in=over.values("pk")))
 
 
 def blocked(run: Hands) -> int:
-    """How many are held, each of which is told now that a job before it failed again."""
+    """How many are held, each of which is told now that a job before it failed again.
+
+    But for those of which something else is known: by that they are sent, where a person lets them go on.
+    """
     held = ReplayJob.objects.filter(replay=run.replay.pk, place=Place.HELD)
     with run.saving():
-        return held.update(conflict=Conflict.BEFORE_IT)
+        held.filter(conflict=Conflict.NONE).update(conflict=Conflict.BEFORE_IT)
+    return held.count()
 
 
 def awaited(run: Hands) -> Collection[int]:

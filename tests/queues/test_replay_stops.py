@@ -22,8 +22,10 @@ from queues.replay import steering
 from queues.replay.run import stopping, targets
 from queues.replay.run.sending import Sending
 from queues.replay.run.stopping import within
-from queues.replay.terms import AfterLoss, Hours, KeyFailed
-from queues.replay.types import Phase, Place, Stop, Told
+from queues.replay.terms import AfterLoss, Hours, KeyFailed, Originals
+from queues.replay.types import Acts, Choice, Phase, Place, Stop, Told
+from queues.sendings import Conflict
+from queues.types import QueueRef
 from tests.queues.replaying import OLGA, QUIET
 from tests.queues.runs import a_plan_of, a_slice, fail, free, line, started, told, until, work
 from tests.valkey import Server
@@ -31,6 +33,8 @@ from tests.valkey import Server
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index", "quick")]
 
 IDS = [f"j{number}" for number in range(200)]
+OTHER = QueueRef("main", b"bull", b"other")
+COPIED = replace(QUIET, acts_copy=True)
 
 
 @pytest.fixture
@@ -297,6 +301,21 @@ def test_what_waits_behind_a_job_that_failed_again_stops_the_plan_at_its_end_unt
     steering.go_on(OLGA, plan)
     until(plan, Phase.DONE, between=lambda: work(valkey))
     assert plan.completed == 11
+
+
+def test_what_was_found_about_a_job_still_counts_where_it_was_held_and_let_go_on(valkey: redis.Redis) -> None:
+    """A replay had sent it, somebody chose to send it once more, and one before it of its key failed again."""
+    first = a_plan_of(valkey, IDS[:2], terms=replace(COPIED, originals=Originals.KEEP), acts=Acts.COPY, target=OTHER)
+    until(first, Phase.DONE, between=lambda: work(valkey, "other"))
+    choices = {Conflict.SENT_BEFORE: Choice.SEND, Conflict.ID_KEPT: Choice.SEND}
+    terms = replace(COPIED, key="key", choices=choices)
+    again = a_plan_of(valkey, IDS[:2], terms=terms, acts=Acts.COPY, target=OTHER)
+    again.jobs.update(conflict=Conflict.SENT_BEFORE)
+    until(again, Phase.STOPPED, between=lambda: work(valkey, "other", bad={"3"}))
+    assert (again.why, again.failed, again.jobs.get(place=Place.HELD).conflict) == (Stop.BLOCKED, 1, "sent-before")
+    steering.go_on(OLGA, again)
+    until(again, Phase.DONE, between=lambda: work(valkey, "other"))
+    assert (again.completed, again.failed, again.refused) == (1, 1, 0)
 
 
 def test_with_other_terms_the_next_of_a_key_follows_one_that_failed_again(valkey: redis.Redis) -> None:
