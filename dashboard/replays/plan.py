@@ -14,6 +14,7 @@ from dashboard.access import RIGHTS, Right, allowed
 from dashboard.replays import hidden, sentence, words
 from dashboard.replays.edit_samples import edited
 from dashboard.replays.forms import fresh_key
+from dashboard.replays.lacking import lacking
 from dashboard.replays.pace_chart import is_flat, pace_chart
 from dashboard.replays.plan_rows import conflict_row, target_row
 from dashboard.replays.terms_form import Shape, TermsForm, queue_label
@@ -78,7 +79,7 @@ def context(
         form = TermsForm(terms=terms, shape=shape)
     phase = Phase(replay.phase)
     may = allowed(request.user, Right.REPLAY)
-    source = replay.source.name
+    source, lacks = replay.source.name, lacking(replay)
     return {
         **live(replay, terms, seen, reveals=reveals),
         "form": form,
@@ -92,7 +93,8 @@ def context(
         "small": replay.total <= SMALL and phase is not Phase.FREEZING,
         "letters": _letters_of(replay, seen),
         "queues": sorted(ref.label for ref in readings.names(source))[:200],
-        "later": seen.later,
+        "lacking": lacks,
+        "later": seen.later if seen.later is None or lacks is None else max(0, seen.later - lacks.since),
         "later_most": LATER_MOST,
         "act_key": fresh_key(),
         "origin": origin(replay),

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from dashboard.replays import around, figures, keys
 from dashboard.replays.chart import charted
 from dashboard.replays.halted import halted
+from dashboard.replays.lacking import lacking
 from dashboard.replays.outcome import Outcome, outcome
 from dashboard.replays.seen import Seen, see
 from dashboard.replays.sentence import About, Sentences, copies_by, sentences
@@ -75,6 +76,7 @@ def context(request: HttpRequest, replay: Replay, **given: object) -> Mapping[st
         "pace_form": pace_form(seen),
         "cancel_form": cancel_form(),
         "halted": halted(seen),
+        "lacking": lacking(replay),
         "again": again(seen, live),
         "targets": targets(seen, live),
         "plan": plan(seen),

@@ -15,13 +15,16 @@ from pytest_django.fixtures import Settings
 
 from dashboard.replays.terms_form import Shape, TermsForm, initial
 from queues import registry
+from queues.failures.standing import Index
 from queues.models import Replay, ReplayLimits
 from queues.registry import SourceConfig
+from queues.replay.making import Behind
 from queues.replay.terms import Terms
 from queues.replay.types import CHOICES, Phase
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.dashboard.planning import FULL, PAYMENTS, drafted, failed, sent_form, standing
+from tests.failing import make_group
 from tests.hostile import MARKUP
 from tests.queues.replaying import a_plan
 from tests.seed import seed_job
@@ -310,3 +313,33 @@ def test_a_plan_that_could_not_be_put_together_says_why_and_what_to_do(operator:
 
 def test_there_is_no_page_of_a_plan_that_is_none(operator: Client) -> None:
     assert operator.get("/replays/4711/").status_code == 404
+
+
+# What the index had not read
+
+
+@pytest.mark.parametrize(
+    ("behind", "says"),
+    [
+        (Behind(Index.BEHIND, 1_700_000_000_000), "The failure index had read to * failures after that are not in"),
+        (Behind(Index.READING, None, 8_667, 10_000), "had read 8,667 of about 10,000 failed jobs, the newest first"),
+        (Behind(Index.BLIND, 1_700_000_000_000), "The failures of main could not be read when this set was frozen."),
+        (Behind(Index.SILENT, 1_700_000_000_000), "Nobody read the failures of main when this set was frozen."),
+        (Behind(Index.NEVER), "How far the failure index had read is not known"),
+    ],
+)
+@pytest.mark.parametrize("phase", [Phase.DRAFT, Phase.ARMED, Phase.RUNNING, Phase.DONE])
+def test_a_plan_that_lacks_what_the_index_had_not_read_says_so_before_and_after_its_start(
+    operator: Client, source: SourceConfig, phase: Phase, behind: Behind, says: str
+) -> None:
+    group = make_group(title="card declined")
+    plan = a_plan(phase, group=group, frozen={"index": behind.kept()})
+    (notice,) = page_of(operator, plan).all("data-index")
+    assert notice.attrs["data-index"] == behind.index
+    for part in says.split("*"):
+        assert part.strip() in " ".join(notice.text.split())
+    again = "Make another plan of them there" if phase in (Phase.RUNNING, Phase.DONE) else "Make the plan again there"
+    (link,) = (node for node in notice.children if node.tag == "a")
+    assert again in link.text
+    assert link.attrs["href"] == f"/failures/{group.slug}/"
+    assert not page_of(operator, a_plan(phase, group=group)).all("data-index")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 import redis
 from django.db import IntegrityError
+from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django.fixtures import Settings
 
@@ -16,17 +18,26 @@ from queues.actions import Target
 from queues.audit.types import Asked, Status
 from queues.errors import BadInput, LimitExceeded, NotFound, QueueError, ReadOnly, Unreachable, Unsupported
 from queues.failures.occurrences import Where, Which
-from queues.models import AuditEntry, FailureGroup, Replay, ReplayLimits
+from queues.failures.standing import Index, standing
+from queues.models import (
+    AuditEntry,
+    FailureGroup,
+    IndexedQueue,
+    Indexing,
+    Replay,
+    ReplayLimits,
+)
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.replay import making
+from queues.replay.making.behind import Behind
 from queues.replay.making.wish import Wish
 from queues.replay.terms import Originals, PatchKind, Terms
 from queues.replay.types import From, Phase
 from queues.types import Capability, JobRef, QueueRef, State
 from tests.queues.fakes import FakeBackend
 from tests.queues.indexing import fail, indexer, settle
-from tests.queues.replaying import DEAD, OLGA, SHOP, a_queue, letter
+from tests.queues.replaying import DEAD, OLGA, SHOP, a_queue, freeze, letter
 from tests.valkey import StartRedis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks")]
@@ -36,8 +47,8 @@ ONE = [Target(b"1", b"1000")]
 ODD = QueueRef("main", b"\xffpre", b"a b/<x>")
 
 
-def a_group(client: redis.Redis, ref: QueueRef = SHOP) -> FailureGroup:
-    fail(client, ref, *range(3), reason="card declined")
+def a_group(client: redis.Redis, ref: QueueRef = SHOP, *, at: int | None = None) -> FailureGroup:
+    fail(client, ref, *range(3), at=at, reason="card declined")
     a_queue(ref)
     settle(indexer())
     return FailureGroup.objects.get()
@@ -275,3 +286,58 @@ def test_failures_that_come_later_are_counted_and_no_part_of_it(valkey: redis.Re
     letter(valkey, "L2", of=9, at=soon)
     settle(indexer())
     assert [making.later(plan) for plan in (of_group, of_state, picked, dead)] == [2, 2, None, 1]
+
+
+# What the index had not read
+
+
+def test_a_plan_says_how_far_the_index_had_read_when_its_set_was_frozen(valkey: redis.Redis) -> None:
+    unread = now_ms() - 5_000
+    group = a_group(valkey, at=unread - 100)
+    whole = making.of_group(OLGA, group, Which())
+    assert making.Behind.of(whole.frozen.get("index")) is None
+    fail(valkey, SHOP, "u1", at=unread, reason="card declined")
+    fail(valkey, SHOP, "u2", at=unread + 900, reason="card declined")
+    lacking = making.of_group(OLGA, group, Which())
+    assert making.Behind.of(lacking.frozen["index"]) == Behind(Index.BEHIND, unread), (
+        "whatever the index says of itself"
+    )
+    assert freeze(lacking).frozen["index"] == lacking.frozen["index"], "it is kept"
+    settle(indexer(epoch=2))
+    assert (making.missed(lacking), making.missed(whole)) == (2, 2)
+    lacking.refresh_from_db()
+    assert lacking.total == 3
+
+
+def test_what_failed_a_moment_ago_is_no_reason_to_make_a_plan_again(valkey: redis.Redis) -> None:
+    group = a_group(valkey)
+    fail(valkey, SHOP, "u1", at=now_ms() + 500, reason="card declined")
+    assert "index" not in making.of_group(OLGA, group, Which()).frozen
+
+
+@pytest.mark.parametrize(
+    ("stands", "word", "known"),
+    [
+        ({"behind_ms": 60_000}, Index.BEHIND, True),
+        ({"why": "no password"}, Index.BLIND, True),
+        ({"beat_at": timezone.now() - timedelta(minutes=3)}, Index.SILENT, True),
+        ({"beat_at": None}, Index.NEVER, False),
+    ],
+)
+def test_what_the_index_says_of_itself_is_kept_with_the_plan(
+    valkey: redis.Redis, stands: dict[str, object], word: Index, known: bool
+) -> None:
+    group = a_group(valkey)
+    Indexing.objects.update(**stands)
+    before = standing("main").at_ms
+    found = making.Behind.of(making.of_group(OLGA, group, Which()).frozen["index"])
+    assert found is not None
+    assert (found.index, found.read_ms is not None) == (word, known)
+    assert found.read_ms == before
+
+
+def test_while_queues_are_read_for_the_first_time_a_plan_keeps_how_many_had_been(valkey: redis.Redis) -> None:
+    group = a_group(valkey)
+    IndexedQueue.objects.update(scanning=True, scanned=8_667, expected=10_000)
+    found = making.Behind.of(making.of_group(OLGA, group, Which()).frozen["index"])
+    assert found == Behind(Index.READING, None, 8_667, 10_000)

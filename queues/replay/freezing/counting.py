@@ -1,6 +1,7 @@
 """What freezing counts, as `Replay.frozen` keeps it, so that no page has to count a million rows.
 
 expected  how many jobs there were when the plan was made; missing: nobody knows
+index     of a plan of groups: queues.replay.making.behind.Behind; missing: all failures were read
 looked    rows looked at so far, `read` of which the data were read; missing when that is over
 kept      attempts that jobs have left, as text, and how many jobs: where attempts are kept
 reset     the same where they are reset
@@ -27,7 +28,7 @@ from queues.replay.terms import Ordering, Terms
 from queues.replay.types import CHOICES, Acts
 from queues.sendings import Conflict
 
-EXPECTED, LOOKED, READ, KEPT, RESET = "expected", "looked", "read", "kept", "reset"
+EXPECTED, INDEX, LOOKED, READ, KEPT, RESET = "expected", "index", "looked", "read", "kept", "reset"
 SUMS, GROUPS, MORE_GROUPS, EXAMPLES, FIRST = "sums", "groups", "more_groups", "examples", "first"
 MOST_GROUPS = 50
 MOST_LINES = 50  # of attempts; what is beyond is added to the last

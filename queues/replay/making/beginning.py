@@ -19,6 +19,7 @@ from queues.operations.guard import ensure_writable
 from queues.quantities import number as figure
 from queues.registry import backend
 from queues.replay.limits import limits
+from queues.replay.making.behind import Behind
 from queues.replay.making.wish import Wish
 from queues.replay.terms import Terms
 from queues.replay.types import Phase
@@ -44,6 +45,7 @@ class Beginning:
     jobs: Sequence[str] = ()  # slugs, for the log
     groups: Sequence[FailureGroup] = ()
     data: bytes | None = None
+    behind: Behind | None = None  # what the index had not read; None: nothing
 
     @property
     def group(self) -> FailureGroup | None:
@@ -123,12 +125,18 @@ def _written(plan: Beginning) -> Replay:
         data=plan.data,
         phase=Phase.FREEZING,
         frozen_ms=plan.frozen_ms,
-        frozen={"expected": plan.expected} if plan.expected is not None else {},
+        frozen=_frozen(plan),
     )
     row.groups.set(plan.groups)
     _record(plan, row)
     wake(row)
     return row
+
+
+def _frozen(plan: Beginning) -> dict[str, object]:
+    """What is known before anything is counted, as `queues.replay.freezing.counting` names it."""
+    known: dict[str, object] = {"expected": plan.expected} if plan.expected is not None else {}
+    return known | ({"index": plan.behind.kept()} if plan.behind else {})
 
 
 def _record(plan: Beginning, row: Replay) -> None:

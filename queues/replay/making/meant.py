@@ -54,6 +54,16 @@ def later(replay: Replay) -> int | None:
     return None
 
 
+def missed(replay: Replay) -> int:
+    """Of the failures that `later` counts for a plan of groups, those from before it was frozen, which the index read
+    afterwards: of the ten minutes before. At most 10,001; two queries.
+    """
+    wish, frozen_ms = Wish.of(replay.made_from), replay.frozen_ms
+    if wish.kind is not From.GROUP or frozen_ms is None:
+        return 0
+    return _of_groups_later(wish, frozen_ms).filter(score_ms__lte=frozen_ms)[: LATER_MOST + 1].count()
+
+
 def _of_groups_later(wish: Wish, frozen_ms: int) -> QuerySet[Failure]:
     """Failures of the same groups, as these are now, that came afterwards and are there now."""
     newer = Q(pk__gt=wish.upto) | Q(score_ms__gt=frozen_ms)

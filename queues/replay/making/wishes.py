@@ -20,6 +20,7 @@ from queues.failures.occurrences import Where, Which
 from queues.models import FailureGroup, FailureStrand, Replay
 from queues.outages import watched
 from queues.quantities import number
+from queues.replay.making import behind
 from queues.replay.making.beginning import (
     PLAN,
     Beginning,
@@ -71,20 +72,23 @@ def of_groups(asked: Asked, groups: Sequence[FailureGroup], which: Which) -> Rep
     if which.where is Where.GONE:
         raise BadInput(_("What is gone cannot be replayed: nothing is left of it but what the index remembers."))
     _ensure_together(groups)
+    source = groups[0].source.name
+    lacks = behind.told(source)
     wish, words = Wish.of_groups(groups, which), words_of_groups(groups, which)
     if before := made_before(asked, wish):
         return before
-    source = groups[0].source.name
     queues = [QueueRef.from_slug(source, slug) for slug in _queues(wish)]
     with refusing(asked, source=source, queue=None, words=words):
         for queue in queues:
             ensure_possible(queue)
         with watched(source) as reader:
             now_ms = cast(Events, reader).server_ms()
+            lacks = lacks or behind.looked(reader, queues, now_ms)
         expected = count(wish, now_ms)
         ensure_few(expected)
     terms = Terms.suggested(expected, letters=which.where is Where.LETTER)
-    return begin(Beginning(asked, source, wish, title_of(groups), words, terms, now_ms, expected, groups=groups))
+    about = (asked, source, wish, title_of(groups), words, terms, now_ms, expected)
+    return begin(Beginning(*about, groups=groups, behind=lacks))
 
 
 def of_state(asked: Asked, queue: QueueRef, state: State, *, name: str = "") -> Replay:
