@@ -7,6 +7,7 @@ import re
 
 _PLAIN = re.compile(rb"[A-Za-z0-9._@-]+")
 _PLAIN_COLON = re.compile(rb"[A-Za-z0-9._@:-]+")
+_TEXT, _TEXT_COLON = re.compile(_PLAIN.pattern.decode()), re.compile(_PLAIN_COLON.pattern.decode())
 # What cannot be seen or moves what can: controls, bidi marks, zero-width characters (joiners make emoji: they stay).
 _UNSEEN = "\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 _CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]")
@@ -26,6 +27,8 @@ def encode_part(raw: bytes, *, colon: bool = False) -> str:
 
 def decode_part(text: str, *, colon: bool = False) -> bytes:
     """The inverse of `encode_part`. Raises ValueError for anything that `encode_part` does not produce."""
+    if (_TEXT_COLON if colon else _TEXT).fullmatch(text) and text not in (".", ".."):
+        return text.encode("ascii")  # as most are
     if text.startswith("~"):
         coded = text[1:].encode("ascii")
         raw = base64.b64decode(coded + b"=" * (-len(coded) % 4), altchars=b"-_", validate=True)

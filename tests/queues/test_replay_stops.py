@@ -54,10 +54,10 @@ def meanwhile(client: redis.Redis, **values: Any) -> Iterator[None]:
     """A worker that takes whatever is sent at once."""
     send = Sending.send
 
-    def sent(self: Sending, *args: Any, **kwargs: Any) -> Any:
-        came = send(self, *args, **kwargs)
+    def sent(self: Sending, *args: Any, **kwargs: Any) -> None:
+        send(self, *args, **kwargs)
+        self.run.land()
         work(client, **values)
-        return came
 
     with mock.patch.object(Sending, "send", sent):
         yield

@@ -19,6 +19,7 @@ from queues.lease import FREE_AFTER_S
 from queues.models import Replay
 from queues.replay import steering
 from queues.replay.run import facts, running
+from queues.replay.run.going import Going
 from queues.replay.run.run import ALIVE_S, SURE_S
 from queues.replay.run.running import Later
 from queues.replay.run.sending import Sending
@@ -64,7 +65,7 @@ def test_a_worker_that_was_frozen_in_the_middle_of_a_sending_and_overtaken_does_
     first = threading.Thread(target=slices)
     with (
         mock.patch.object(Sending, "_through", slow),
-        mock.patch.object(Sending, "_meanwhile", lambda self, groups, answer: self._through(groups, answer)),
+        mock.patch.object(Going, "_ahead", False),  # all in the thread that has the connection
     ):
         plan.refresh_from_db()
         first.start()
@@ -99,7 +100,7 @@ def test_a_worker_that_was_held_up_while_another_took_over_sends_no_more(
         return sends(*given, **how)
 
     monkeypatch.setattr(BullMQActions, name, sent)
-    monkeypatch.setattr(Sending, "_meanwhile", lambda self, groups, answer: self._through(groups, answer))
+    monkeypatch.setattr(Going, "_ahead", False)  # all in the thread that has the connection
     assert a_slice(plan) is None
     plan.refresh_from_db()
     assert (plan.sent, plan.back) == (0, 60)

@@ -71,7 +71,7 @@ class Going:
         if why is not Stop.NONE:
             self.run.facts[facts.RESTED] = True
             return HOURS_S if why is Stop.HOURS else READ_EVERY_S
-        self._sending.send(self._fitting(rows, targets), ahead=not self.paced)
+        self._sending.send(self._fitting(rows, targets), ahead=self._ahead)
         return 0.0
 
     def rest(self) -> None:
@@ -82,6 +82,13 @@ class Going:
     def close(self) -> None:
         """What is left to do on the server, once all is written down."""
         self._sending.close()
+
+    @property
+    def _ahead(self) -> bool:
+        """Whether the next batch may be sent before it is known what came of this one."""
+        run = self.run
+        unpaced = not self.paced and run.terms.depth_max is None
+        return unpaced and run.phase is Phase.RUNNING and run.replay.down_since is None
 
     def _looked(self) -> bool:
         """Look at what became of what was sent; gives whether the plan is in another phase because of it."""

@@ -16,7 +16,9 @@ from queues.types import QueueRef, State
 
 ORPHANS = frozenset({Conflict.PARENT_FAILED, Conflict.PARENT_GONE})
 
-_READ = [each.attname for each in ReplayJob._meta.concrete_fields if each.name not in ("name", "note", "was")]
+_READ = (
+    "id", "rank", "queue_id", "job", "seen", "state", "acts", "target_id", "letter_queue_id", "letter", "conflict",
+)  # fmt: skip
 
 Cursor = tuple[int, int]  # rank and key of the last row
 
@@ -42,9 +44,8 @@ def next_rows(run: Run, most: int, *, canary: bool, after: Cursor | None = None)
         found = found.filter(rank__gte=rank).exclude(rank=rank, pk__lte=key)
     rows = [_row(found.db, values) for values in found.order_by("rank", "pk").values_list(*_READ)[:most]]
     for row in rows:
-        row.queue = run.queue(row.queue_id)
-        if row.target_id is not None:
-            row.target = run.queue(row.target_id)
+        if row.acts == Acts.COPY:
+            row.queue = run.queue(row.queue_id)
     return rows
 
 

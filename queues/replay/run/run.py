@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,9 @@ ALIVE_S = 3.0  # between two signs of life
 SURE_S = 12.0  # after one in which nobody else takes over: less than `lease.FREE_AFTER_S`
 # What people steer with: read anew at each tick, and never written but where the phase is the one that we know.
 STEERED = ("phase", "step", "why", "holding", "terms", "starts_at", "rest_at")
+
+
+_pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sending")  # threads that wait for servers
 
 
 class Steered(Exception):
@@ -50,6 +54,7 @@ class Run:
     _refs: dict[int, QueueRef] = field(default_factory=dict)
     _terms: tuple[Mapping[str, Any], Terms] = field(init=False)
     _patcher: Patcher | None = None
+    _meanwhile: list[Future[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.facts = copy.deepcopy(self.replay.facts)
@@ -132,6 +137,15 @@ class Run:
         Who is held up for longer (a process that was stopped, a machine that slept) finds out on the server.
         """
         return math.floor(self.clock.at_ms(self.kept_at + SURE_S))
+
+    def meanwhile(self, call: Callable[[], None]) -> Future[None]:
+        """Have something done that uses the server only, while this thread uses the database. One at a time."""
+        self._meanwhile = [_pool.submit(call)]
+        return self._meanwhile[0]
+
+    def land(self) -> None:
+        """Wait until nothing is done meanwhile any more."""
+        wait(self._meanwhile)
 
     def tell(self, kind: Told, facts: Mapping[str, object] | None = None) -> None:
         """A line of the feed. Within a transaction of `saving`."""

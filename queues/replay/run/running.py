@@ -158,8 +158,11 @@ def _slice(run: Run, slice_s: float | None) -> float:
     with writer(name) as actions:
         run.reader, run.actions = cast(Reader, reader), cast(Sender, actions)
         run.clock = Clock.of(run.reader)
-        settle(run)
-        return _steps(run, slice_s)
+        try:
+            settle(run)
+            return _steps(run, slice_s)
+        finally:
+            run.land()  # whatever was raised: what was given to the server is over before its connections are
 
 
 def _forbidden(run: Run) -> str:
@@ -178,6 +181,7 @@ def _steps(run: Run, slice_s: float | None) -> float:
             wait = work.step()
             troubles.back(run)
         except Steered:
+            work.rest()
             work = None
         except QueueError:
             work.rest()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 
 from queues.actions import BATCH
 from queues.models import ReplayJob
@@ -21,7 +22,14 @@ from queues.types import QueueRef
 
 COPYING_S = 2.0  # then what was copied is written down, and others may say that enough is enough
 
-_pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sending")  # threads that wait for servers
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A batch that the server works on meanwhile."""
+
+    rows: Sequence[ReplayJob]
+    answer: Answer
+    ends: Future[None]
 
 
 @dataclass
@@ -33,23 +41,24 @@ class Sending:
 
     run: Run
     note: Callable[[Sequence[Came]], None] = lambda _came: None
+    _flight: _Flight | None = None
     _pending: list[Came] = field(default_factory=list)
     _cursor: Cursor | None = None  # the last row that was sent, while the database calls it ready
     _begun: set[QueueRef] = field(default_factory=set)
     _drops: dict[QueueRef, list[str]] = field(default_factory=dict)
 
     def next(self, most: int, *, canary: bool) -> list[ReplayJob]:
-        """The next rows to send, at most so many."""
+        """The next rows to send, at most so many. Raises what the backend raises."""
         rows = next_rows(self.run, min(most, BATCH), canary=canary, after=self._cursor)
         if not rows and self._cursor is not None:
             self.rest()
             rows = next_rows(self.run, min(most, BATCH), canary=canary)
         return rows
 
-    def send(self, rows: Sequence[ReplayJob], *, ahead: bool = False) -> Sequence[Came]:
-        """Send rows, and give what came of them: of copies, which are read first, as many as some seconds are enough
-        for. It is written down at once; with `ahead`, of what is sent in place, while the server works on the next
-        ones, or by `rest`.
+    def send(self, rows: Sequence[ReplayJob], *, ahead: bool = False) -> None:
+        """Send rows, and write down what came of them: of copies, which are read first, as many as some seconds are
+        enough for. With `ahead` what is sent in place is still under way when this returns: the next ones are read and
+        prepared meanwhile, and those before are written down.
 
         Raises what the backend raises, with what is known by then written down.
         """
@@ -60,25 +69,19 @@ class Sending:
             self.rest()
             begin(self.run, list(dict.fromkeys(begin_at)))
             self._begun.update(begin_at)
-        answer = Answer()
-        try:
-            ahead = ahead and all(part.acts is Acts.RETRY for part in groups)
-            if ahead:
-                self._meanwhile(groups, answer)
-            else:
-                self.rest()
-                self._through(groups, answer)
-        finally:
-            self._pending, self._cursor = answer.came, (rows[-1].rank, rows[-1].pk)
-            self.note(answer.came)
-        if answer.unsure:
-            self.run.facts[facts.UNSETTLED] = True
-        if answer.error is not None or not ahead:
+        if ahead and all(part.acts is Acts.RETRY for part in groups):
+            self._fly(rows, groups)
+        else:
             self.rest()
-        if answer.error is not None:
-            raise answer.error
-        remove_due(self.run)
-        return answer.came
+            answer = Answer()
+            try:
+                self._through(groups, answer)
+            finally:
+                self._came(answer)
+            self.rest()
+        if self.run.facts.get(facts.ORIGINALS):
+            self.rest()
+            remove_due(self.run)
 
     def found(self, came: Sequence[Came]) -> None:
         """Write down what a lost worker had sent."""
@@ -86,13 +89,12 @@ class Sending:
         self.rest()
 
     def rest(self) -> None:
-        """Write down what is pending. No server is asked."""
-        came, self._pending, self._cursor = self._pending, [], None
-        record(self.run, came)
-        for each in came:
-            # One that was sent in place is told from a later stay by its score; of a copy nothing else tells.
-            if each.sent and each.row.acts == Acts.RETRY:
-                self._drops.setdefault(self.run.ref(each.row.queue_id), []).append(each.receipt)
+        """Write down what was sent. Waits for what is under way, and raises what that has met, once it is written."""
+        try:
+            self._land()
+        finally:
+            self._write()
+            self._cursor = None
 
     def close(self) -> None:
         """Remove what was copied, and forget the receipts of what is written down; those that a loss leaves expire.
@@ -105,15 +107,44 @@ class Sending:
             for first in range(0, len(names), BATCH):
                 self.run.actions.drop_receipts(queue, names[first : first + BATCH])
 
-    def _meanwhile(self, groups: Sequence[Part], answer: Answer) -> None:
-        """Send, and write down the batch before while the server works."""
+    def _fly(self, rows: Sequence[ReplayJob], groups: Sequence[Part]) -> None:
+        """Send once the batch before has come to its end, which is then written down while the server works."""
         calls = [Retry.of(self.run, part, self._dropped(part)) for part in groups]
-        sent = _pool.submit(_call, self.run, calls, answer)
-        try:
-            self.rest()
-        finally:
-            wait([sent])
-        sent.result()
+        if not self._land():
+            self.rest()  # from the first of those that nothing came of: these go before
+            return
+        answer = Answer()
+        self._flight = _Flight(rows, answer, self.run.meanwhile(partial(_call, self.run, calls, answer)))
+        self._cursor = rows[-1].rank, rows[-1].pk
+        self._write()
+
+    def _land(self) -> bool:
+        """Wait for what is under way. False where nothing came of some of it, though nothing went wrong."""
+        flight, self._flight = self._flight, None
+        if flight is None:
+            return True
+        wait([flight.ends])
+        self._came(flight.answer)
+        flight.ends.result()
+        return len(flight.answer.came) == len(flight.rows)
+
+    def _came(self, answer: Answer) -> None:
+        """Told and kept, to be written with what comes next; after an error at once, which is raised."""
+        self._pending += answer.came
+        self.note(answer.came)
+        if answer.unsure:
+            self.run.facts[facts.UNSETTLED] = True
+        if answer.error is not None:
+            self._write()
+            raise answer.error
+
+    def _write(self) -> None:
+        came, self._pending = self._pending, []
+        record(self.run, came)
+        for each in came:
+            # One that was sent in place is told from a later stay by its score; of a copy nothing else tells.
+            if each.sent and each.row.acts == Acts.RETRY:
+                self._drops.setdefault(self.run.ref(each.row.queue_id), []).append(each.receipt)
 
     def _through(self, groups: Sequence[Part], answer: Answer) -> None:
         until = time.monotonic() + COPYING_S
