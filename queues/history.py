@@ -6,7 +6,7 @@ A minute that nobody followed, or of which events were lost, is None: unknown is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queues.events import EventKind
@@ -15,6 +15,14 @@ MINUTES = 60
 MINUTE_MS = 60_000
 # In the order in which they are written down.
 KINDS = (EventKind.COMPLETED, EventKind.FAILED, EventKind.STALLED, EventKind.ADDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many a minute, in the mean of so many whole minutes."""
+
+    per_min: float
+    minutes: int
 
 
 @dataclass(slots=True)
@@ -67,11 +75,20 @@ class History:
                 series[minute - first] = None
         return series
 
-    def sum(self, kind: EventKind, upto: int, minutes: int) -> int | None:
-        """How many in the last `minutes` up to `upto`; None when one of these minutes is unknown."""
-        asked = self.series(kind, upto)[-minutes:]
-        known = [number for number in asked if number is not None]
-        return sum(known) if len(known) == len(asked) else None
+    def rate(self, kinds: Collection[EventKind], upto: int, minutes: int) -> Rate | None:
+        """How many of these kinds a minute, over the last `minutes` up to `upto`; None where that is not known.
+
+        Only whole minutes count in which the queue was at work: not those that nobody saw, not quiet ones before it
+        began, and not the one in which it began. So work that has just begun is not taken for less than it is.
+        """
+        first, places = upto - minutes + 1, [KINDS.index(kind) for kind in kinds]
+        known = [minute for minute in range(first - 1, upto + 1) if self.knows(minute)]
+        began = next((minute for minute in known if any(self.counts.get(minute, ()))), first - 1)
+        whole = [minute for minute in known if minute > began]
+        if not whole:
+            return None
+        number = sum(self.counts[minute][place] for minute in whole if minute in self.counts for place in places)
+        return Rate(number / len(whole), len(whole))
 
 
 def dump(history: History) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.forms.boundfield import BoundField
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from dashboard.replays import sentence, words
 from dashboard.replays.terms_form import TermsForm
 from queues.quantities import duration, number
-from queues.replay.preview import Found, Target
+from queues.replay.preview import LATELY, Found, Target
 from queues.replay.terms import Terms
 
 
@@ -73,15 +73,20 @@ def _notes(target: Target, terms: Terms) -> Sequence[str]:
 
 
 def _effect(target: Target, terms: Terms) -> str:
-    """What the fastest pace means for what runs there besides: only what is known."""
+    """What the fastest pace means for what runs there besides, and what of that is not known."""
     effect, said = target.effect, []
-    if effect.finished_per_min is not None:
+    if effect.finished_per_min is None:
+        said.append(
+            gettext("How many jobs live traffic ends a minute is not known yet: no whole minute of it was seen")
+        )
+    else:
         figures = {"n": _about(effect.finished_per_min), "limit": _about(effect.limit_per_min)}
         if effect.limit_per_min is not None:
             text = gettext("Live traffic uses %(n)s of the %(limit)s a minute that the queue’s rate limit allows")
             said.append(text % figures)
         else:
             said.append(gettext("Live traffic ends %(n)s jobs a minute") % figures)
+        said[-1] += _over(target.over_min)
         if effect.left_per_min is not None and terms.pace_to is not None:
             told_ = {"pace": sentence.figure(terms.pace_to), "left": _about(max(0.0, effect.left_per_min))}
             said.append(gettext("%(pace)s a second leaves %(left)s") % told_)
@@ -90,6 +95,14 @@ def _effect(target: Target, terms: Terms) -> str:
         wait = gettext("Live jobs would wait up to %(time)s longer.") % {"time": sentence.about_time(effect.longer_s)}
         text = f"{text} {wait}".strip()
     return text
+
+
+def _over(minutes: int) -> str:
+    """That a mean is one of fewer minutes than usual."""
+    if minutes >= LATELY:
+        return ""
+    text = ngettext(" (in the last whole minute)", " (mean of the last %(n)s whole minutes)", minutes)
+    return text % {"n": number(minutes)}
 
 
 def _about(value: float | None) -> str:

@@ -13,12 +13,14 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from dashboard.replays.plan_rows import target_row
 from dashboard.replays.terms_form import Shape, TermsForm, initial
 from queues import registry
 from queues.failures.standing import Index
 from queues.models import Replay, ReplayLimits
 from queues.registry import SourceConfig
 from queues.replay.making import Behind
+from queues.replay.preview import Effect, Target
 from queues.replay.terms import Terms
 from queues.replay.types import CHOICES, Phase
 from tests.dashboard.pages import Page
@@ -343,3 +345,18 @@ def test_a_plan_that_lacks_what_the_index_had_not_read_says_so_before_and_after_
     assert again in link.text
     assert link.attrs["href"] == f"/failures/{group.slug}/"
     assert not page_of(operator, a_plan(phase, group=group)).all("data-index")
+
+
+@pytest.mark.parametrize(
+    ("rate", "over", "says"),
+    [
+        (148.4, 5, "Live traffic ends 148 jobs a minute."),
+        (148.4, 2, "Live traffic ends 148 jobs a minute (mean of the last 2 whole minutes)."),
+        (None, 0, "How many jobs live traffic ends a minute is not known yet: no whole minute of it was seen."),
+    ],
+)
+def test_what_live_traffic_ends_says_over_which_minutes_and_when_it_is_not_known(
+    rate: float | None, over: int, says: str
+) -> None:
+    target = Target(PAYMENTS, 20, effect=Effect(rate), over_min=over)
+    assert target_row(target, Terms()).effect == says

@@ -152,12 +152,12 @@ def known(ref: QueueRef, counts: Counts, *, workers: int | None = 2) -> None:
     Snapshot.objects.update_or_create(source=source, defaults=values)
 
 
-def finishing(ref: QueueRef, completed: int, failed: int) -> None:
-    """So many a minute, over the last hour."""
+def finishing(ref: QueueRef, completed: int, failed: int, *, minutes: int = 61, known: int = 61) -> None:
+    """So many a minute, over the last minutes, of which the last ones are known."""
     now = now_ms()
     upto = now // MINUTE_MS - 1
-    counts = {minute: [completed, failed, *[0] * (len(KINDS) - 2)] for minute in range(upto - 60, upto + 1)}
-    history = dump(History(upto - 60, counts, set()))
+    counts = {minute: [completed, failed, *[0] * (len(KINDS) - 2)] for minute in range(upto - minutes + 1, upto + 1)}
+    history = dump(History(upto - known + 1, counts, set()))
     Stream.objects.create(queue=a_queue(ref), history=history)
     Following.objects.create(source=a_queue(ref).source, covered_ms=now, beat_at=timezone.now())
 
@@ -194,6 +194,27 @@ def test_live_traffic_is_told_what_the_pace_leaves_of_the_rate_limit() -> None:
     assert found.effect.left_per_min == 0.0
     assert found.effect.longer_s is not None
     assert 0 < found.effect.longer_s < 1
+
+
+@pytest.mark.parametrize(
+    ("minutes", "known", "expected"),
+    [
+        (61, 61, (148.0, 5)),
+        (6, 6, (148.0, 5)),
+        (3, 61, (148.0, 2)),  # the first of them may not be whole
+        (3, 3, (148.0, 2)),  # nor is it where its stream began in it
+        (1, 61, (None, 0)),
+        (0, 61, (0.0, 5)),  # quiet is known
+        (0, 2, (0.0, 2)),
+        (0, 0, (None, 0)),
+    ],
+)
+def test_traffic_that_has_just_begun_is_not_taken_for_less_than_it_is(
+    minutes: int, known: int, expected: tuple[float | None, int]
+) -> None:
+    finishing(SHOP, 140, 8, minutes=minutes, known=known)
+    (found,) = preview(counted(a_draft()), QUIET).targets
+    assert (found.effect.finished_per_min, found.over_min) == expected
 
 
 def paced(pace: float | None) -> Terms:

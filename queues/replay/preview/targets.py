@@ -10,6 +10,7 @@ from datetime import datetime
 from queues import readings
 from queues.events import EventKind
 from queues.followed import Histories, histories
+from queues.history import Rate
 from queues.models import Queue, Replay
 from queues.replay.freezing.counting import Sum
 from queues.replay.preview.types import Effect, Target
@@ -18,7 +19,7 @@ from queues.snapshots import Stored
 from queues.types import Counts, QueueRef
 
 SHOWN = 50
-LATELY = 5  # whole minutes over which the mean is taken
+LATELY = 5  # whole minutes over which the mean is taken, where so many are known
 _MINUTE_MS = 60_000
 _V4 = re.compile(r"(?:.*:)?4\.")
 
@@ -53,8 +54,10 @@ class _Known:
     def target(self, row: Queue, jobs: int, copies: int) -> Target:
         """A queue, as far as it is known."""
         counts, workers = self.stored.get(row.slug, (None, None))
-        means = effect(jobs, _limit(counts), self._finished(row.slug), self.terms)
-        found = Target(QueueRef.from_slug(self.source, row.slug), jobs, copies, workers, effect=means)
+        rate = self._finished(row.slug)
+        means = effect(jobs, _limit(counts), rate.per_min if rate else None, self.terms)
+        over = rate.minutes if rate else 0
+        found = Target(QueueRef.from_slug(self.source, row.slug), jobs, copies, workers, effect=means, over_min=over)
         if counts is None:
             return found
         return replace(
@@ -69,14 +72,12 @@ class _Known:
             read_at=self.at,
         )
 
-    def _finished(self, slug: str) -> float | None:
+    def _finished(self, slug: str) -> Rate | None:
         """Completed and failed a minute, over the last whole minutes."""
         history = self.histories.by_slug.get(slug)
         if history is None:
             return None
-        completed = history.sum(EventKind.COMPLETED, self.histories.upto, LATELY)
-        failed = history.sum(EventKind.FAILED, self.histories.upto, LATELY)
-        return None if completed is None or failed is None else (completed + failed) / LATELY
+        return history.rate((EventKind.COMPLETED, EventKind.FAILED), self.histories.upto, LATELY)
 
 
 def effect(jobs: int, limit: float | None, finished: float | None, terms: Terms) -> Effect:

@@ -66,6 +66,7 @@ class Target:
     too_old: bool = False
     read_at: datetime | None = None
     effect: Effect = Effect()
+    over_min: int = 0  # minutes of which `effect.finished_per_min` is the mean
 
 
 @dataclass(frozen=True, slots=True)
