@@ -1,21 +1,25 @@
 """What holds for every test: fixtures' modules, the seed, collected static files, rows that migrations made."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connections
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
+from hypothesis import settings as chance
 from pytest_django import DjangoDbBlocker
+from whitenoise.base import WhiteNoise
 
 from queues import masking
 from queues.failures import letters
 from tests.policy import SOAK
 
 # How long an example takes says how busy the machine is, and nothing about the product.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("suite")
+chance.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+chance.load_profile("suite")
 
 _END_OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -54,9 +58,29 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture(scope="session", autouse=True)
-def static_files() -> None:
+def static_files() -> Iterator[None]:
     """Pages under test link the files that the product serves: hashed names, a missing one is an error."""
     call_command("collectstatic", interactive=False, verbosity=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoise, "update_files_dictionary", _looked_up_once(WhiteNoise.update_files_dictionary))
+        yield
+
+
+def _looked_up_once(look: Callable[[WhiteNoise, str, str], None]) -> Callable[[WhiteNoise, str, str], None]:
+    """Each client of a test starts the application anew, and that would look at each of these files again."""
+    ours = Path(settings.STATIC_ROOT)
+    found: dict[str, object] = {}
+
+    def update(served: WhiteNoise, root: str, prefix: str) -> None:
+        if Path(root) != ours:  # a test's own folder, which may change
+            look(served, root, prefix)
+            return
+        if not found:
+            look(served, root, prefix)
+            found.update(served.files)
+        served.files.update(found)
+
+    return update
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,9 @@ for _variable in VARIABLES:
         os.environ.pop(_variable.name, None)
         os.environ.pop(_variable.file_name, None)
 os.environ["MIRANTE_VAR_DIR"] = str(_var)
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    # Or each of the many processes that tests start compiles the product anew: most of its start.
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(os.environ["TEST_VAR_DIR"]) / "compiled")
 os.environ["SECRET_KEY"] = "a key that is used by nothing but the tests of this project"
 
 from dashboard.settings import *  # noqa: E402, F403
