@@ -1,4 +1,4 @@
-"""What an edit would make of the first jobs of a plan: their data before and after, read from the server now."""
+"""What an edit would make of some jobs of a plan: their data before and after, read from the server now."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from queues.replay.preview import Sight
 from queues.replay.terms import PatchKind, Terms
 from queues.types import JobRef, QueueRef
 
-SHOWN = 3  # jobs whose data stand there
+SHOWN = 3  # jobs whose data stand there at least, where there are so many
+MOST = 6  # at most: one of each kind
 BYTES = 1024 * 1024  # of the jobs of one queue
 
 
@@ -30,17 +31,31 @@ class EditSample:
     lines: Sequence[Line] | None
     why: str = ""
 
+    @property
+    def kind(self) -> tuple[int, str]:
+        """Its queue, by its key, and its name."""
+        return self.sight.row.queue_id, self.sight.row.name
+
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The first jobs of a plan before and after, or why that cannot be shown."""
+    """Some jobs of a plan before and after, those of different kinds first; or why that cannot be shown."""
 
     samples: Sequence[EditSample] = ()
     error: str = ""
 
     @property
     def shown(self) -> Sequence[EditSample]:
-        return self.samples[:SHOWN]
+        return self.samples[: max(SHOWN, min(self.kinds, MOST))]
+
+    @property
+    def kinds(self) -> int:
+        """Different names of jobs, those of different queues apart."""
+        return len({sample.kind for sample in self.samples})
+
+    @property
+    def queues(self) -> int:
+        return len({sample.sight.row.queue_id for sample in self.samples})
 
     @property
     def number(self) -> int:
@@ -72,19 +87,22 @@ def edited(terms: Terms, sights: Sequence[Sight], *, data: bytes | None = None, 
     if terms.patch is None or (terms.patch.kind is PatchKind.WHOLE and data is None):
         return None
     try:
-        change, found = patcher(terms.patch, data), _read(sights)
+        change, found = patcher(terms.patch, data), stored_of(sights, BYTES)
         samples = [_sample(terms, sight, found.get(sight.job), change, blind) for sight in sights if sight.job]
         return Edited(samples)
     except QueueError as error:
         return Edited(error=str(error))
 
 
-def _read(sights: Sequence[Sight]) -> Mapping[JobRef | None, Stored]:
-    """The jobs as they are stored; those that are gone, or too large together, are left out."""
+def stored_of(sights: Sequence[Sight], most: int) -> Mapping[JobRef | None, Stored]:
+    """The jobs as they are stored; those that are gone, or of which a queue has more than so many bytes, are left out.
+
+    A call for each queue.
+    """
     found: dict[JobRef | None, Stored] = {}
     for queue, ids in _by_queue(sights):
         with writer(queue.source) as actions:
-            stored = actions.stored(queue, ids, most=BYTES)
+            stored = actions.stored(queue, ids, most=most)
         found |= {JobRef(queue, job): each for job, each in stored.items()}
     return found
 

@@ -47,6 +47,11 @@ def wrong(replay: Replay, terms: Terms) -> Mapping[str, str]:
     return found
 
 
+def hides_key(replay: Replay, terms: Terms) -> bool:
+    """Whether the order is by a value that is not for the eyes of who may not reveal."""
+    return bool(_hidden_step(terms.key, rules_of(replay, terms)))
+
+
 def is_sealed(replay: Replay, terms: Terms) -> bool:
     """Whether the edit itself is not for the eyes of who may not reveal."""
     return bool(_of_patch(terms, rules_of(replay, terms)))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from dashboard.access import RIGHTS, Right, allowed
-from dashboard.replays import hidden, sentence, words
+from dashboard.replays import hidden, order_keys, sentence, words
 from dashboard.replays.edit_samples import edited
 from dashboard.replays.forms import fresh_key
 from dashboard.replays.lacking import lacking
@@ -130,7 +130,7 @@ def _silent_since(replay: Replay) -> datetime | None:
 def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mapping[str, object]:
     """The parts that follow what is typed: the sentences, the pace, what is edited, and the button that starts it."""
     early = replay.phase == Phase.FREEZING and not seen.number
-    copies = _copies_of(replay, terms, seen)
+    copies, keys = _copies_of(replay, terms, seen), order_keys.found(replay, terms, reveals=reveals)
     about = sentence.About(
         None if early else seen.number,
         None if early else seen.to_send,
@@ -140,6 +140,7 @@ def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mappi
         sentence.attempts_of(seen, terms),
         seen.permanent.permanent,
         _letters_of(replay, seen),
+        keys,
     )
     return {
         **so_far(replay),
@@ -150,7 +151,8 @@ def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mappi
         "copies": copies,
         "chart": None if is_flat(terms) else pace_chart(terms, seen.to_send),
         "targets": [target_row(each, terms) for each in seen.targets],
-        "edited": edited(terms, seen.sample, data=bytes(replay.data) if replay.data else None, blind=not reveals),
+        "key_words": order_keys.words(keys, terms) if keys else "",
+        "edited": edited(terms, seen.varied, data=bytes(replay.data) if replay.data else None, blind=not reveals),
         "start": _start(replay, seen),
     }
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from dashboard.replays import around, figures, keys
+from dashboard.replays import around, figures, keys, order_keys
 from dashboard.replays.chart import charted
 from dashboard.replays.halted import halted
 from dashboard.replays.lacking import lacking
@@ -99,7 +99,9 @@ def plan(seen: Seen) -> Sentences:
     terms, total = seen.terms, seen.replay.total
     target = queue_label(seen.replay.source.name, terms.target)
     letters = ways(seen.replay.frozen, terms)[2] > 0
-    return sentences(terms, About(found=total, to_send=seen.of, copies=copies(seen), target=target, letters=letters))
+    keys = order_keys.found(seen.replay, terms, reveals=False)
+    about = About(total, seen.of, copies=copies(seen), target=target, letters=letters, keys=keys)
+    return sentences(terms, about)
 
 
 def copies(seen: Seen) -> bool | None:

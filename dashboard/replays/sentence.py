@@ -12,11 +12,11 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.actions.ask import named, say
-from dashboard.replays import words
+from dashboard.replays import order_keys, words
 from dashboard.replays.terms_form import DAYS
 from queues.quantities import duration, number
 from queues.replay.pacing import curve
-from queues.replay.preview import Further, Preview
+from queues.replay.preview import Further, Keys, Preview
 from queues.replay.terms import Ordering, Originals, PatchKind, Terms
 
 ORDER_WORDS: Mapping[Ordering, Promise] = {
@@ -48,6 +48,7 @@ class About:
     attempts: Sequence[Further] = ()
     permanent: int = 0
     letters: bool = False  # some have a letter beside them
+    keys: Keys | None = None  # None: not known, or not to be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,8 @@ def _more(terms: Terms, about: About) -> Iterator[SafeString]:
     if terms.key:
         text = gettext("Jobs with the same {key} keep their order, and never run at once.")
         yield say(text, key=format_html("<code>{}</code>", terms.key[:200]))
+        if about.keys:
+            yield order_keys.words(about.keys, terms)
     if terms.without_permanent and about.permanent:
         text = ngettext("%(n)s permanent one is left out.", "%(n)s permanent ones are left out.", about.permanent)
         yield _plain(text % {"n": number(about.permanent)})

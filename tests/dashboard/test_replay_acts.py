@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -12,20 +13,23 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from queues import registry
+from queues import discovery, registry
 from queues.actions import Target
 from queues.failures import merging
-from queues.models import AuditEntry, Replay, ReplayLimits
+from queues.failures.occurrences import Which
+from queues.models import AuditEntry, FailureGroup, Replay, ReplayLimits
 from queues.registry import SourceConfig
 from queues.replay import making
 from queues.replay.terms import Patch, PatchKind, Terms
 from queues.replay.types import From, Phase
-from queues.types import JobRef, State
+from queues.types import JobRef, QueueRef, State
 from tests.dashboard.pages import Node, Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.dashboard.planning import PAYMENTS, drafted, failed, frozen, sent_form, standing
 from tests.failing import make_group
-from tests.queues.replaying import OLGA, QUIET
+from tests.queues.indexing import fail, indexer, settle
+from tests.queues.replaying import OLGA, QUIET, a_queue
+from tests.seed import seed_job
 
 pytestmark = pytest.mark.django_db
 
@@ -175,6 +179,64 @@ def test_an_edit_is_shown_before_and_after_with_what_is_hidden_hidden(
     assert "hunter2" not in text
     text = post(operator, plan, "save", fields | {"edit": "paths", "patch_text": "list.a = 1"}).content.decode()
     assert "s-warn" in text  # it fits none of them, and says why
+
+
+def test_samples_of_an_edit_are_of_each_name_and_queue(
+    operator: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    other = QueueRef("main", b"bull", b"refunds")
+    for ref in (PAYMENTS, other):
+        for name in ("charge", "<mail>"):
+            jobs = [f"{name}-{number}" for number in range(40 if name == "charge" else 2)]
+            fail(valkey, ref, *jobs, reason="card declined", name=name, data='{"tier": 1}')
+        a_queue(ref)
+    settle(indexer())
+    plan = frozen(making.of_groups(OLGA, list(FailureGroup.objects.all()), Which()))
+    fields = form(operator, plan, "save", edit="merge", patch_text='{"tier": 2}', live="1")
+    page = Page(post(operator, plan, "save", fields))
+    (whole,) = page.all("id", "plan-edited")
+    said = [" ".join(node.text.split()) for node in page.nodes if node.attrs.get("class") == "mono"]
+    kinds = {(name, queue) for name in ("charge", "<mail>") for queue in ("payments", "refunds")}
+    assert len(said) == 4
+    assert {kind for kind in kinds if any(kind[0] in each and f"in {kind[1]}" in each for each in said)} == kinds
+    assert "Of 10 jobs of different names and queues as they are now: 10 are changed." in " ".join(whole.text.split())
+
+
+def test_how_many_keys_an_order_finds_is_told_by_a_sample_and_once_it_is_kept_of_all(
+    operator: Client, source: SourceConfig, valkey: redis.Redis
+) -> None:
+    for number in range(70):
+        data = "{}" if number % 7 == 0 else json.dumps({"customer": {"id": number % 4}})
+        seed_job(valkey, PAYMENTS, str(number), name="charge", data=data, finishedOn=number)
+        valkey.zadd("bull:payments:failed", {str(number): number})
+    discovery.scan("main")
+    plan = drafted()
+
+    def typed(**changes: str) -> str:
+        """What the sentence and the field say while it is typed."""
+        page = Page(post(operator, plan, "save", fields | {"live": "1"} | changes))
+        said = {" ".join(page.all("id", name)[0].text.split()) for name in ("plan-keys", "plan-sentence")}
+        shorter, longer = sorted(said, key=len)
+        assert shorter in longer
+        return shorter
+
+    fields = form(operator, plan, "save", key_path="customer.id")
+    text = typed()
+    assert "Of a sample of 50 jobs 43 have one there: 4 different. All are counted once it is saved." in text
+    assert post(operator, plan, "save", fields).status_code == 302
+    frozen(Replay.objects.get(pk=plan.pk))
+    counted = "4 customer.id values in 60 jobs; 10 jobs have nothing there and are left out."
+    page = Page(operator.get(f"/replays/{plan.pk}/"))
+    assert counted in page.all("id", "plan-sentence")[0].text
+    assert counted in page.all("id", "plan-keys")[0].text
+    fields = form(operator, plan, "start") | {"choice-no-key": "send"}
+    text = typed()
+    assert "10 jobs have nothing there and go in no order." in text
+    for phase in (Phase.ARMED, Phase.WAITING, Phase.RUNNING):
+        standing(plan, phase)
+        assert counted in Page(operator.get(f"/replays/{plan.pk}/")).text
+    standing(plan, Phase.DRAFT)
+    assert "Of a sample of 50 jobs 0 have one there" in typed(key_path="nowhere")
 
 
 def test_terms_that_need_the_jobs_read_again_freeze_it_again(operator: Client, payments: redis.Redis) -> None:

@@ -103,6 +103,8 @@ def test_who_may_not_reveal_cannot_learn_by_an_order_which_hidden_values_are_equ
     assert "who may not reveal it cannot keep an order by it" in answer.content.decode()
     assert post(as_role("admin"), plan, "save", key_path=path).status_code == 302
     frozen(plan)
+    pages = [Page(each.get(f"/replays/{plan.pk}/")) for each in (as_role("admin"), operator)]
+    assert [bool(page.all("id", "plan-keys")[0].text) for page in pages] == [True, False]  # how many values there are
     assert post(operator, plan, "save", jitter="3").status_code == 302  # who leaves it alone may do the rest
     assert Terms.of(Replay.objects.get(pk=plan.pk).terms).key == path
     assert post(operator, plan, "save", key_path="customer.id").status_code == 302

@@ -10,7 +10,7 @@ from dashboard.replays import words
 from dashboard.replays.pace_chart import pace_chart
 from dashboard.replays.sentence import About, sentences
 from queues.models import ReplayLine
-from queues.replay.preview import Further
+from queues.replay.preview import Further, Keys
 from queues.replay.terms import Ordering, Originals, Patch, PatchKind, Terms
 from queues.replay.types import CHOICES, Choice, Phase, Stop, Told
 from queues.sendings import Conflict
@@ -151,3 +151,27 @@ def test_the_feed_tells_what_happened_by_whom_and_with_its_figures(
     said = words.line(ReplayLine(kind=kind, who=who, facts=facts))
     assert says in said
     assert "\u202e" not in said
+
+
+@pytest.mark.parametrize(
+    ("keys", "choice", "says"),
+    [
+        (Keys(88, 500, 0), Choice.SKIP, "88 customer.<id> values in 500 jobs; all jobs have one."),
+        (Keys(1, 1, 0), Choice.SKIP, "1 customer.<id> value in 1 job; all jobs have one."),
+        (
+            Keys(88, 488, 12),
+            Choice.SKIP,
+            "88 customer.<id> values in 488 jobs; 12 jobs have nothing there and are left out.",
+        ),
+        (Keys(1, 9, 1), Choice.SEND, "1 customer.<id> value in 9 jobs; 1 job has nothing there and goes in no order."),
+        (
+            Keys(31, 48, 2, sampled=True),
+            Choice.SKIP,
+            "Of a sample of 50 jobs 48 have one there: 31 different. All are counted",
+        ),
+    ],
+)
+def test_an_order_by_key_says_how_many_keys_it_found_and_what_has_none(keys: Keys, choice: Choice, says: str) -> None:
+    terms = Terms(key="customer.<id>", choices={Conflict.NO_KEY: choice})
+    more = sentences(terms, About(500, 500, keys=keys)).more
+    assert says.replace("<id>", "&lt;id&gt;") in more.replace("<code>", "").replace("</code>", "")

@@ -9,6 +9,9 @@ sums      rows of [target or null, conflict, permanent, jobs, first and last cre
           letters]
 groups    rows of [group, jobs], the largest 50; `more_groups` how many there are besides
 examples  conflict -> keys of up to three rows
+kinds     keys of rows of the commonest names of jobs of each queue: of each kind [first, last], most jobs first
+keys      [path of the order by key, different values there, jobs that have one, jobs that have none]; missing: no order
+          by key, or nobody has read them
 first     order -> keys of the first rows that could be sent; missing where a page can look for them
 """
 
@@ -30,6 +33,8 @@ from queues.sendings import Conflict
 
 EXPECTED, INDEX, LOOKED, READ, KEPT, RESET = "expected", "index", "looked", "read", "kept", "reset"
 SUMS, GROUPS, MORE_GROUPS, EXAMPLES, FIRST = "sums", "groups", "more_groups", "examples", "first"
+KINDS, KEYS = "kinds", "keys"
+MOST_KINDS = 10
 MOST_GROUPS = 50
 MOST_LINES = 50  # of attempts; what is beyond is added to the last
 SHOWN = 3  # examples of a conflict
@@ -50,6 +55,15 @@ SELECT conflict, id FROM (
   SELECT conflict, id, ROW_NUMBER() OVER (PARTITION BY conflict ORDER BY id) AS number
   FROM {_TABLE} WHERE replay_id = %s AND conflict <> ''
 ) AS numbered WHERE number <= %s ORDER BY conflict, id
+"""  # noqa: S608
+_COULD = [Conflict.NONE.value, *(conflict.value for conflict in CHOICES)]
+_COULD_BE = f"conflict IN ({', '.join(['%s'] * len(_COULD))})"
+_KINDS = f"""
+SELECT MIN(id), MAX(id) FROM {_TABLE} WHERE replay_id = %s AND {_COULD_BE}
+GROUP BY queue_id, name ORDER BY COUNT(*) DESC, MIN(id) LIMIT {MOST_KINDS}
+"""  # noqa: S608
+_KEYS = f"""
+SELECT COUNT(DISTINCT key), COUNT(key), COUNT(*) - COUNT(key) FROM {_TABLE} WHERE replay_id = %s AND {_COULD_BE}
 """  # noqa: S608
 
 
@@ -107,9 +121,12 @@ def read(frozen: Frozen, number: int) -> dict[str, Any]:
     return {**frozen, READ: frozen.get(READ, 0) + number}
 
 
-def counting(replay: int, frozen: Frozen) -> Iterator[dict[str, Any]]:
-    """All of it when a plan is frozen, more with each walk over its rows: half a second each for 1,000,000."""
-    known = {name: value for name, value in frozen.items() if name not in (LOOKED, READ, FIRST)}
+def counting(replay: int, frozen: Frozen, key: str = "") -> Iterator[dict[str, Any]]:
+    """All of it when a plan is frozen, more with each walk over its rows: half a second each for 1,000,000.
+
+    `key` is the path of the order by key that was read.
+    """
+    known = {name: value for name, value in frozen.items() if name not in (LOOKED, READ, FIRST, KEYS)}
     known[SUMS] = [list(Sum.of(row)) for row in _asked(_SUMS, [*FINISHED, Acts.COPY.value, replay])]
     yield known
     groups = sorted(_asked(_GROUPS, [replay]), key=lambda row: (-row[1], row[0] or 0))
@@ -120,6 +137,11 @@ def counting(replay: int, frozen: Frozen) -> Iterator[dict[str, Any]]:
         examples.setdefault(conflict, []).append(pk)
     known[EXAMPLES] = examples
     yield known
+    known[KINDS] = [list(row) for row in _asked(_KINDS, [replay, *_COULD])]
+    yield known
+    if key:
+        known[KEYS] = [key, *_asked(_KEYS, [replay, *_COULD])[0]]
+        yield known
     if sum(each.jobs for each in sums(known)) >= MANY:
         known[FIRST] = {}
         for order in (Ordering.ORIGINAL, Ordering.FAILURE, Ordering.NEWEST):
@@ -127,15 +149,14 @@ def counting(replay: int, frozen: Frozen) -> Iterator[dict[str, Any]]:
             yield known
 
 
-def counted(replay: int, frozen: Frozen) -> dict[str, Any]:
+def counted(replay: int, frozen: Frozen, key: str = "") -> dict[str, Any]:
     """The same at once."""
-    *_parts, whole = counting(replay, frozen)
+    *_parts, whole = counting(replay, frozen, key)
     return whole
 
 
 def _first(replay: int, order: Ordering) -> list[int]:
-    could = [Conflict.NONE.value, *(conflict.value for conflict in CHOICES)]
-    rows = ReplayJob.objects.filter(replay=replay, conflict__in=could).order_by(rank(order), "pk")
+    rows = ReplayJob.objects.filter(replay=replay, conflict__in=_COULD).order_by(rank(order), "pk")
     return list(rows.values_list("pk", flat=True)[:FIRSTS])
 
 

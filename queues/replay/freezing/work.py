@@ -73,7 +73,7 @@ class Freezing:
     def _end(self, **values: object) -> None:
         plan = self.run.replay
         frozen: dict[str, object] = {}
-        for part in counting.counting(plan.pk, plan.frozen):
+        for part in counting.counting(plan.pk, plan.frozen, self.run.terms.key):
             with self.run.saving():  # a sign of life: counting a million rows takes a while
                 frozen = part
         counts = counting.estimated(counting.sums(frozen), self.run.terms)

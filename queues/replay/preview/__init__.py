@@ -1,7 +1,21 @@
 """What a plan would do, before it does anything."""
 
-from queues.replay.preview.showing import preview
+from queues.replay.preview.showing import keys_of, preview, some
 from queues.replay.preview.targets import LATELY
-from queues.replay.preview.types import Class, Effect, Found, Further, Preview, Share, Sight, Target
+from queues.replay.preview.types import Class, Effect, Found, Further, Keys, Preview, Share, Sight, Target
 
-__all__ = ["LATELY", "Class", "Effect", "Found", "Further", "Preview", "Share", "Sight", "Target", "preview"]
+__all__ = [
+    "LATELY",
+    "Class",
+    "Effect",
+    "Found",
+    "Further",
+    "Keys",
+    "Preview",
+    "Share",
+    "Sight",
+    "Target",
+    "keys_of",
+    "preview",
+    "some",
+]

@@ -15,13 +15,14 @@ from queues.replay.naming import is_exact, job_id
 from queues.replay.pacing import duration_s
 from queues.replay.preview.groups import shares
 from queues.replay.preview.targets import targets
-from queues.replay.preview.types import Class, Found, Further, Preview, Sight
+from queues.replay.preview.types import Class, Found, Further, Keys, Preview, Sight
 from queues.replay.terms import Ordering, Terms
 from queues.replay.types import CHOICES, Choice
 from queues.sendings import Conflict
 from queues.types import JobRef, QueueRef
 
 SAMPLE = 5
+VARIED = 10
 LINES = 10
 
 
@@ -34,6 +35,7 @@ def preview(replay: Replay, terms: Terms) -> Preview:
     sent = [each for each in sums if is_sent(each.conflict, each.permanent, terms)]
     number, to_send = sum(each.jobs for each in sums), sum(each.jobs for each in sent)
     shown, more_targets = targets(replay, sent, terms)
+    sample = _sample(replay, terms) if to_send else ()
     groups, more_groups = shares(replay.frozen)
     looked = replay.looked_at
     return Preview(
@@ -44,7 +46,9 @@ def preview(replay: Replay, terms: Terms) -> Preview:
         newest_ms=max((each.created_to for each in sent if each.created_to is not None), default=None),
         first_failed_ms=min((each.failed_from for each in sent if each.failed_from is not None), default=None),
         last_failed_ms=max((each.failed_to for each in sent if each.failed_to is not None), default=None),
-        sample=_sample(replay, terms) if to_send else (),
+        sample=sample,
+        varied=_varied(replay, terms, sample) if terms.patch else (),
+        keys=keys_of(replay.frozen, terms),
         targets=shown,
         more_targets=more_targets,
         conflicts=_conflicts(replay, sums, terms),
@@ -73,6 +77,31 @@ def _sample(replay: Replay, terms: Terms) -> Sequence[Sight]:
         keys = list(rows.values_list("pk", flat=True)[:SAMPLE])
     seen = _sights(replay, keys)
     return [seen[key] for key in keys if key in seen]
+
+
+def _varied(replay: Replay, terms: Terms, sample: Sequence[Sight]) -> Sequence[Sight]:
+    """The first of each kind, then the last of each, then those that are the first to go. Two queries."""
+    kinds = replay.frozen.get(counting.KINDS, ())
+    wanted = list(dict.fromkeys([first for first, _last in kinds] + [last for _first, last in kinds]))
+    sent = ReplayJob.objects.filter(sendable(terms), replay=replay, pk__in=wanted).values_list("pk", flat=True)
+    seen = _sights(replay, list(sent))
+    found = {key: seen[key] for key in wanted if key in seen} | {sight.row.pk: sight for sight in sample}
+    return list(found.values())[:VARIED]
+
+
+def some(replay: Replay, terms: Terms, most: int) -> Sequence[Sight]:
+    """Some jobs that are sent by these terms, the first and the last that were written down. Three queries."""
+    rows = ReplayJob.objects.filter(sendable(terms), replay=replay)
+    half = max(1, most // 2)
+    ends = [rows.order_by("pk"), rows.order_by("-pk")]
+    keys = dict.fromkeys(key for end in ends for key in end.values_list("pk", flat=True)[:half])
+    return list(_sights(replay, list(keys)).values())
+
+
+def keys_of(frozen: Frozen, terms: Terms) -> Keys | None:
+    """What was read of the keys of a plan; None where that was for another path, or not at all."""
+    path, *counts = frozen.get(counting.KEYS, ("",))
+    return Keys(*counts) if terms.key and path == terms.key else None
 
 
 def _conflicts(replay: Replay, sums: Sequence[Sum], terms: Terms) -> Sequence[Found]:

@@ -94,6 +94,19 @@ class Further:
 
 
 @dataclass(frozen=True, slots=True)
+class Keys:
+    """What stands at the path of an order by key: so many different values in `jobs` jobs, and nothing in `without`.
+
+    `sampled`: of some jobs only, as they are now; else of all that could be sent, as they were read.
+    """
+
+    values: int
+    jobs: int
+    without: int
+    sampled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """A plan as it would be carried out by some terms."""
 
@@ -105,6 +118,8 @@ class Preview:
     first_failed_ms: int | None
     last_failed_ms: int | None
     sample: Sequence[Sight]  # the first to go, at most 5
+    varied: Sequence[Sight]  # of an edited plan: some of each name and queue, at most 10
+    keys: Keys | None  # None: there is no order by key, or nobody has read for it
     targets: Sequence[Target]  # at most 50, those with most jobs first
     more_targets: int
     conflicts: Sequence[Found]
