@@ -54,11 +54,11 @@ def cancel_words(seen: Seen) -> str:
         "%(n)s job is not sent and stays where it is.", "%(n)s jobs are not sent and stay where they are.", rest
     ) % {"n": number(rest)}
     waits = ngettext(
-        "%(n)s was sent and has not ended: what runs is left alone.",
-        "%(n)s were sent and have not ended: what runs is left alone.",
+        "%(n)s was sent and has not ended: what runs is left alone, and what becomes of it is still written down.",
+        "%(n)s were sent and have not ended: what runs is left alone, and what becomes of it is still written down.",
         under_way,
     ) % {"n": number(under_way)}
-    said = [stays] if rest else [_("All are sent: nothing more is watched.")]
+    said = [stays] if rest else [_("All are sent.")]
     return " ".join([*said, *([waits] if under_way else [])])
 
 

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from unittest import mock
 
 import pytest
 import redis
+from django.utils import timezone
 
-from queues import operations
+from queues import operations, outages, registry
 from queues.actions import Action
+from queues.audit.types import Status
 from queues.backends.bullmq.actions import BullMQActions
-from queues.models import Replay
+from queues.errors import Unreachable
+from queues.models import AuditEntry, Replay
 from queues.replay import making, steering
 from queues.replay.limits import change
+from queues.replay.run import running
 from queues.replay.run.calls import Came
+from queues.replay.run.ending import LONGEST
 from queues.replay.run.run import Run
 from queues.replay.run.sending import Sending
+from queues.replay.run.tidying import REST
 from queues.replay.terms import Originals
 from queues.replay.types import Acts, Phase
 from queues.sendings import Conflict
@@ -84,6 +91,67 @@ def test_a_letter_beside_a_job_is_kept_where_that_has_failed_by_then(valkey: red
         until(plan, Phase.DONE)
     assert kept(plan) == {"j0": "removed", "j1": "removed", "j2": "kept", "j3": "removed"}
     assert valkey.lrange("bull:shop-dlq:wait", 0, -1) == [b"of-j2"]
+
+
+def cancelled(valkey: redis.Redis) -> Replay:
+    """A plan that was cancelled when one of its copies had completed and three were under way."""
+    entry = AuditEntry.objects.create(who="olga", action="replay", status=Status.RUNNING, source="main")
+    terms = replace(QUIET, acts_copy=True, originals=Originals.WHEN_DONE)
+    plan = a_plan_of(valkey, IDS, terms=terms, acts=Acts.COPY, target=OTHER, entry=entry)
+    until(plan, Phase.ENDING)
+    work(valkey, "other", most=1)
+    a_slice(plan)
+    steering.cancel(OLGA, plan)
+    until(plan, Phase.CANCELLED)
+    assert kept(plan) == {"j0": "removed", "j1": "", "j2": "", "j3": ""}
+    return plan
+
+
+def test_the_originals_of_copies_that_complete_after_their_plan_was_cancelled_go_as_was_promised(
+    valkey: redis.Redis,
+) -> None:
+    plan = cancelled(valkey)
+    entry = plan.entry
+    assert entry
+    entry.refresh_from_db()
+    assert (entry.status, entry.outcomes) == (Status.STOPPED, {"completed": 1, "under-way": 3})
+    assert (plan.pk, plan.epoch) in running.resting()  # whoever looks after plans finds it
+    work(valkey, "other", bad={"j2"})
+    a_slice(plan)
+    assert kept(plan) == {"j0": "removed", "j1": "removed", "j2": "", "j3": "removed"}
+    assert valkey.zrange("bull:shop:failed", 0, -1) == [b"j2"]
+    plan.refresh_from_db()
+    assert (plan.phase, plan.completed, plan.failed) == (Phase.CANCELLED, 3, 1)
+    entry.refresh_from_db()
+    assert (entry.status, entry.outcomes) == (Status.STOPPED, {"completed": 3, "failed": 1})
+    Replay.objects.filter(pk=plan.pk).update(ended_at=timezone.now() - REST)
+    a_slice(plan)
+    plan.refresh_from_db()
+    assert plan.step == ""
+    assert len(valkey.keys("bull:*:mirante:*")) == 1  # of the one whose original is there
+    assert not running.unended().exists()
+
+
+def test_what_a_cancelled_plan_had_sent_is_awaited_for_a_day_also_while_its_source_is_away(
+    valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = cancelled(valkey)
+    away = mock.Mock(side_effect=Unreachable("It does not answer.", source="main"))
+    with mock.patch.object(type(registry.backend("main")), "positions", away):
+        for hours in (0, 2):
+            Replay.objects.filter(pk=plan.pk).update(down_since=timezone.now() - timedelta(hours=hours))
+            assert a_slice(plan)
+    work(valkey, "other", most=1)
+    outages.forget("main")
+    a_slice(plan)
+    assert kept(plan) == {"j0": "removed", "j1": "removed", "j2": "", "j3": ""}
+    Replay.objects.filter(pk=plan.pk).update(ended_at=timezone.now() - LONGEST)
+    a_slice(plan)
+    work(valkey, "other")
+    a_slice(plan)
+    assert set(kept(plan).values()) == {"removed", ""}
+    plan.refresh_from_db()
+    assert (plan.phase, plan.completed) == (Phase.CANCELLED, 2)
 
 
 @pytest.mark.parametrize("originals", [Originals.KEEP, Originals.WHEN_DONE, Originals.WHEN_SENT])

@@ -1,4 +1,7 @@
-"""A plan that is cancelled: what was not sent is put back, what was asked for is taken back, and then it has ended."""
+"""A plan that is cancelled: what was not sent is put back, what was asked for is taken back, and then it has ended.
+
+What runs is left alone, and what becomes of it is awaited after that.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from django.utils import timezone
 from queues.audit.types import Status
 from queues.models import ReplayJob
 from queues.replay.run import facts
-from queues.replay.run.ending import TIDYING, complete, leaves_receipts
+from queues.replay.run.ending import AWAITING, complete
 from queues.replay.run.recording import remove_due
 from queues.replay.run.run import Run
 from queues.replay.takingback import take_back
@@ -55,11 +58,10 @@ class Cancelling:
     def _end(self) -> None:
         plan = self.run.replay
         self.run.facts.pop(facts.HALTED, None)
-        step = TIDYING if leaves_receipts(plan) and not self.blind else ""
         values: dict[str, Any] = {
             "ended_at": timezone.now(),
             "to_send": 0,
-            "step": step,
+            "step": AWAITING if plan.sent else "",
             "cursor": "",
             "down_since": None,
         }

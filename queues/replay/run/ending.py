@@ -1,4 +1,7 @@
-"""A plan of which all is sent: what was sent is awaited, then it ends, and its entry in the log of actions with it."""
+"""A plan of which all is sent: what was sent is awaited, then it ends, and its entry in the log of actions with it.
+
+One that was cancelled has ended before: what runs is left alone, and awaited in the same way.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,13 @@ from queues.replay.run import facts
 from queues.replay.run.looks import LONG_S, SENDING_S, Looks
 from queues.replay.run.recording import remove_due
 from queues.replay.run.run import Run
-from queues.replay.types import Acts, Phase, Place, Told
+from queues.replay.types import ENDED, Acts, Phase, Place, Told
 from queues.replay.watching import unended, unexplained
 from queues.sendings import Fate
 
 LONGEST = timedelta(hours=24)  # that what was sent is awaited
 EXPLAINED_S = 15.0  # that the index of failures is waited for
+AWAITING = "awaiting"  # `Replay.step` of a plan that was cancelled, while what it had sent is awaited
 TIDYING = "receipts"  # `Replay.step` of a plan that ended, and whose receipts are still to be dropped
 
 
@@ -36,7 +40,10 @@ def all_sent(run: Run) -> float:
 
 @dataclass
 class Ending:
-    """Phase ENDING. At most a day: what has not ended by then is left as it is."""
+    """Phase ENDING, and step AWAITING. At most a day: what has not ended by then is left as it is.
+
+    Until then the originals of copies go as they were to, once these have completed.
+    """
 
     run: Run
     _looks: Looks = field(init=False)
@@ -70,15 +77,26 @@ class Ending:
 
 
 def is_overdue(plan: Replay) -> bool:
-    """Whether what was sent was awaited long enough."""
-    return plan.sent_at is not None and timezone.now() - plan.sent_at > LONGEST
+    """Whether what was sent was awaited long enough: since all was, or nothing more was to be."""
+    since = plan.ended_at or plan.sent_at
+    return since is not None and timezone.now() - since > LONGEST
+
+
+def awaits(plan: Replay) -> bool:
+    """Whether nothing is done but to await what was sent."""
+    return plan.phase == Phase.ENDING or (plan.phase in ENDED and plan.step == AWAITING)
 
 
 def finish(run: Run) -> None:
     """Done, whatever the jobs came to. A few queries."""
     plan = run.replay
+    step = TIDYING if leaves_receipts(plan) else ""
+    if plan.phase in ENDED:
+        with run.saving(step=step, down_since=None):
+            _amend(plan)
+        return
     told = {"completed": plan.completed, "failed": plan.failed, "other": plan.other}
-    values = {"ended_at": timezone.now(), "step": TIDYING if leaves_receipts(plan) else "", "down_since": None}
+    values = {"ended_at": timezone.now(), "step": step, "down_since": None}
     run.move(Phase.DONE, Told.DONE, told, also=lambda: complete(plan, Status.DONE), **values)
 
 
@@ -104,6 +122,15 @@ def complete(plan: Replay, status: Status) -> None:
             ended_at=now,
             duration_ms=max(0, round((now - entry.at).total_seconds() * 1000)),
         )
+
+
+def _amend(plan: Replay) -> None:
+    """Say in the entry of the start what became of the rest, too."""
+    told = {name: count for name, count in _outcomes(plan).items() if count}
+    if plan.entry_id is None:
+        return
+    entries = AuditEntry.objects.filter(pk=plan.entry_id, status=Status.STOPPED)
+    entries.update(outcomes=told, note=line(_note(plan), 2_000))
 
 
 def _outcomes(plan: Replay) -> dict[str, int]:

@@ -28,7 +28,7 @@ from queues.replay.run import facts, troubles
 from queues.replay.run.cancelling import Cancelling
 from queues.replay.run.clock import Clock
 from queues.replay.run.early import Arming, Early
-from queues.replay.run.ending import TIDYING, Ending
+from queues.replay.run.ending import AWAITING, TIDYING, Ending
 from queues.replay.run.going import Going
 from queues.replay.run.halted import Halted
 from queues.replay.run.run import Run, Steered
@@ -104,10 +104,11 @@ def watch(clock: Callable[[], float] = time.monotonic) -> Watch[Replay]:
 
 
 def unended() -> QuerySet[Replay]:
-    """The plans that have still to be run. Halted ones as long as anything that they sent is under way."""
+    """The plans that are still to be run: halted and cancelled ones as long as anything that they sent is under way."""
     under_way = Q(phase__in=HALTED, sent__gt=F("completed") + F("failed") + F("other"))
     untidy = Q(phase__in=ENDED, step=TIDYING, ended_at__lt=timezone.now() - REST)
-    return Replay.objects.filter(Q(phase__in=TENDED - HALTED) | under_way | untidy)
+    awaits = Q(phase__in=ENDED, step=AWAITING)
+    return Replay.objects.filter(Q(phase__in=TENDED - HALTED) | under_way | awaits | untidy)
 
 
 def end_soon() -> None:
@@ -209,6 +210,8 @@ def _work(run: Run, before: Work | None) -> Work | None:
 
 def _kind(run: Run) -> Callable[[Run], Work] | None:
     if run.phase in ENDED:
+        if run.replay.step == AWAITING:
+            return Ending
         return Tidying if run.replay.step == TIDYING and _is_rested(run) else None
     return _WORK.get(run.phase)
 

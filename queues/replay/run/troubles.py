@@ -12,7 +12,7 @@ from queues.errors import OutOfMemory, QueueError, ReadOnly
 from queues.names import show_controls
 from queues.replay.run import facts
 from queues.replay.run.cancelling import Cancelling
-from queues.replay.run.ending import finish, is_overdue
+from queues.replay.run.ending import awaits, finish, is_overdue
 from queues.replay.run.run import Run
 from queues.replay.run.stopping import stop
 from queues.replay.terms import AfterLoss
@@ -60,10 +60,11 @@ def wait(run: Run, error: QueueError) -> float:
     lasted = now - (since or now)
     if run.phase in SENDS and lasted >= (UNWELL_AFTER if unwell else AWAY_AFTER):
         stop(run, Stop.UNWELL if unwell else Stop.AWAY, {"seconds": round(lasted.total_seconds())}, note=text)
+    elif awaits(run.replay):
+        if is_overdue(run.replay):
+            finish(run)
     elif lasted >= GIVE_UP_AFTER:
         give_up(run, _("%(error)s It was tried for an hour.") % {"error": text})
-    elif run.phase is Phase.ENDING and is_overdue(run.replay):
-        finish(run)
     return min(2.0 ** min(run.replay.tries - 1, 10) / 2, LONGEST_PAUSE_S)
 
 
@@ -73,9 +74,9 @@ def break_off(run: Run, error: QueueError) -> float:
     if run.phase in SENDS or run.phase is Phase.ARMED:
         stop(run, Stop.UNWELL, note=text)
         return 0.0
-    if run.phase is Phase.ENDING and is_overdue(run.replay):
+    if awaits(run.replay) and is_overdue(run.replay):
         finish(run)
-    elif run.phase in (Phase.FREEZING, Phase.CANCELLING) or run.phase in ENDED:
+    elif run.phase in (Phase.FREEZING, Phase.CANCELLING) or (run.phase in ENDED and not awaits(run.replay)):
         give_up(run, text)
     else:
         with run.saving(note=text):

@@ -11,7 +11,7 @@ What this leaves to the runner:
   server by `receipts` about rows that are READY, as a lost worker may have sent some of them (none where `started_at`
   is empty: then no server is needed); it writes these down as SENT and puts the others, and those that are HELD, BACK,
   in bounded steps; takes back what was asked for; then it makes the plan CANCELLED, with `ended_at`, and completes
-  `entry`, where there is one.
+  `entry`, where there is one. What was sent and has not ended it awaits after that, as it does at the end of any plan.
 - `take_back`, and `cancel` before anything was sent, take the lease from whoever prepares the plan: `LeaseLost`.
 - `go_on` finds out where a plan was by its columns: `started_at`, `rest_at` and `sent_at`, whether it has a canary.
   Out of a canary that failed or was too late it makes it RUNNING with `rest_at`. After BLOCKED it sets
