@@ -12,9 +12,10 @@ from django.db import connection
 from django.utils import timezone
 
 from queues.audit import Asked, Status
-from queues.errors import QueueError, WrongState
+from queues.errors import NotFound, QueueError, WrongState
 from queues.models import AuditEntry, Replay
 from queues.replay import steering
+from queues.replay.steering.acts import reread
 from queues.replay.types import Phase, Told
 from tests.queues.replay_acts import ACTS, ANNA, BERT, planned
 
@@ -100,3 +101,10 @@ def test_the_runner_and_a_person_at_once_do_not_contradict_each_other() -> None:
         phase = fresh(plan).phase
         assert phase == (Phase.RUNNING if True in got else Phase.DRAFT)
         assert any(isinstance(each, WrongState) for each in got) == (phase == Phase.RUNNING)
+
+
+def test_a_draft_that_is_discarded_while_somebody_else_has_saved_it_is_told_as_gone() -> None:
+    plan = planned(Phase.DRAFT)
+    Replay.objects.filter(pk=plan.pk).delete()
+    with pytest.raises(NotFound, match="was discarded"):
+        reread(plan)

@@ -48,7 +48,7 @@ def act(
     with refusals(asked, replay, verb), transaction.atomic():
         now, before = claimed(asked, replay, verb)
         entry = before or _changed(asked, now, verb, phases, decide)
-    replay.refresh_from_db()
+    reread(replay)
     return entry
 
 
@@ -79,8 +79,20 @@ def locked(replay: Replay) -> Replay:
     rows = Replay.objects.select_for_update(of=("self",)).select_related("source", "group", "entry")
     found = rows.filter(pk=replay.pk).first()
     if found is None:
-        raise NotFound(_("R-%(pk)s is gone: it was discarded.") % {"pk": replay.pk})
+        raise _gone(replay)
     return found
+
+
+def reread(replay: Replay) -> None:
+    """Have a plan be as it is now. NotFound when it is gone."""
+    try:
+        replay.refresh_from_db()
+    except Replay.DoesNotExist:
+        raise _gone(replay) from None
+
+
+def _gone(replay: Replay) -> NotFound:
+    return NotFound(_("R-%(pk)s is gone: it was discarded.") % {"pk": replay.pk})
 
 
 def write(now: Replay, values: Mapping[str, Any], *, fenced: bool = False) -> None:

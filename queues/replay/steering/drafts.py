@@ -13,7 +13,7 @@ from queues.models import AuditEntry, Replay
 from queues.replay import freezing
 from queues.replay.checking import ensure
 from queues.replay.freezing import Step
-from queues.replay.steering.acts import claimed, locked, recorded, refusals, tell, wake, write
+from queues.replay.steering.acts import claimed, locked, recorded, refusals, reread, tell, wake, write
 from queues.replay.steering.said import otherwise
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
@@ -41,7 +41,7 @@ def keep(asked: Asked, replay: Replay, terms: Terms, was: str | None) -> Step | 
         if was is not None and Terms.of(now.terms).stamp not in (was, terms.stamp):
             raise WrongState(_changed(now))
         step = _kept(asked, now, terms)
-    replay.refresh_from_db()
+    reread(replay)
     return step
 
 
@@ -53,7 +53,7 @@ def look_again(replay: Replay) -> None:
         if not freezing.relook(now):
             raise otherwise(now)
         wake(now)
-    replay.refresh_from_db()
+    reread(replay)
 
 
 def discard(asked: Asked, replay: Replay) -> AuditEntry:
