@@ -105,8 +105,8 @@ def in_force() -> Rules:
 
 
 @contextmanager
-def within(queue: QueueRef) -> Iterator[None]:
-    """All that is masked inside is of this queue."""
+def within(queue: QueueRef | None) -> Iterator[None]:
+    """All that is masked inside is of this queue; of None, of any."""
     before = _here.get()
     _here.set(queue)
     try:
