@@ -2,6 +2,7 @@
 import "./acting.js";
 import "./age.js";
 import "./ask.js";
+import "./at.js";
 import "./dialog.js";
 import "./errors.js";
 import "./keys.js";

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from queues.models import Replay
 from queues.registry import SourceConfig
@@ -140,6 +140,30 @@ def test_buttons_stay_under_the_hand_that_is_at_them(
     page.locator("summary", has_text="Change pace").click()
     page.locator("summary", has_text="Change pace").blur()
     expect(page.get_by_role("button", name="Go on")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_buttons_of_what_is_no_longer_so_rest_from_the_moment_of_the_news(
+    page: Page, sign_in: SignIn, source: SourceConfig, follower: subprocess.Popen[bytes]
+) -> None:
+    plan = whole()
+    sign_in("operator")
+    opened(page, f"/replays/{plan.pk}/")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    asked: list[Route] = []
+
+    def wait(route: Route) -> None:
+        asked.append(route)
+
+    page.route(f"**/replays/{plan.pk}/", wait)  # what is read anew does not come yet
+    change(plan, phase=Phase.STOPPED, why=Stop.FAILING)
+    expect(page.locator(f"#rp-{plan.pk}-state")).to_have_text("Stopped by itself", timeout=PATIENCE_MS)
+    expect(page.locator(".acts[inert]", has_text="Pause")).to_be_visible()
+    for route in asked:
+        route.continue_()
+    page.unroute(f"**/replays/{plan.pk}/")
+    expect(page.get_by_role("button", name="Go on")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator(".acts[inert]")).to_have_count(0)
+    never_reloaded(page)
 
 
 def test_a_list_left_open_follows_its_plans(
