@@ -10,10 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.replays.sentence import ORDER_WORDS, figure, originals_words
 from dashboard.replays.terms_form import DAYS, queue_label
+from dashboard.replays.words import conflict as conflict_words
+from dashboard.replays.words import does
 from dashboard.replays.words import pace as pace_words
 from dashboard.words import shown
 from queues.quantities import duration, number
 from queues.replay.terms import AfterLoss, KeyFailed, PatchKind, Terms
+from queues.replay.types import CHOICES
 
 EDITS: Mapping[PatchKind, Promise] = {
     PatchKind.MERGE: _("by a merge patch"),
@@ -41,6 +44,25 @@ def told(terms: Terms, source: str, copies: bool | None) -> Sequence[tuple[str, 
         (gettext("Hours"), _hours(terms)),
     ]
     return [(label, text) for label, text in rows if text]
+
+
+def otherwise(mine: Terms, now: Terms, source: str) -> Sequence[tuple[str, str]]:
+    """What somebody had chosen and what is not so in the terms of now, as labels and texts. Two queries at most."""
+    before, after = (dict(told(terms, source, terms.acts_copy or terms.patch is not None)) for terms in (mine, now))
+    none = gettext("none")
+    rows = [(name, before.get(name, none)) for name in {**before, **after} if before.get(name) != after.get(name)]
+    if mine.patch and now.patch != mine.patch:
+        rows = [row for row in rows if row[0] != gettext("Edit")] + [(gettext("Edit"), shown(mine.patch.text, 500))]
+    rows += [
+        (str(conflict_words(conflict)), str(does(conflict, mine.choice(conflict))))
+        for conflict in CHOICES
+        if mine.choice(conflict) != now.choice(conflict)
+    ]
+    if mine.jitter != now.jitter and gettext("Pace") not in dict(rows):
+        rows.append((gettext("Jitter"), f"{mine.jitter} %"))
+    if mine.without_permanent != now.without_permanent:
+        rows.append((gettext("Permanent ones"), gettext("left out") if mine.without_permanent else gettext("sent")))
+    return rows
 
 
 def _listed(parts: Iterator[str]) -> str:

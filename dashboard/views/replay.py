@@ -41,11 +41,12 @@ def shown(
 ) -> HttpResponse:
     """The page of a replay, with the form of its terms as it was sent, and why something was not done.
 
-    `more` are other forms that were sent with mistakes, for the page of a replay that runs.
+    `more` is `chosen`, what somebody wanted otherwise, for a plan that has not begun; else other forms that were sent
+    with mistakes, for the page of a replay that runs.
     """
     if found.phase in PLANNED:
         context = plan.context(request, found, form=form, error=error)
-        return page(request, "replays/plan.html", context, status=status)
+        return page(request, "replays/plan.html", {**context, **more}, status=status)
     context = running.context(request, found, **more)
     return page(request, "replays/running.html", {**context, "error": error}, status=status)
 

@@ -18,6 +18,7 @@ from dashboard.replays.forms import ActForm, CancelForm, PaceForm
 from dashboard.replays.making import made
 from dashboard.replays.outcome import outcome
 from dashboard.replays.terms_form import TermsForm
+from dashboard.replays.terms_words import otherwise
 from dashboard.views.replay import of, shown
 from queues.audit import Asked
 from queues.errors import QueueError
@@ -219,10 +220,15 @@ def _asked(request: HttpRequest, form: ActForm) -> Asked:
 
 
 def _form_again(request: HttpRequest, found: Replay, form: TermsForm, error: QueueError) -> HttpResponse:
-    """The form with all that was typed, and why nothing was done."""
+    """The form with all that was typed, and why nothing was done; where somebody has changed the plan meanwhile as it
+    is by now, with what was chosen beside it.
+    """
     if isinstance(error, BadFields):
         form.take(error.fields)
     found.refresh_from_db()
+    if isinstance(error, steering.ChangedMeanwhile) and found.phase == Phase.DRAFT:
+        chosen = otherwise(form.terms, Terms.of(found.terms), found.source.name)
+        return shown(request, found, error=str(error), status=status_of(error), chosen=chosen)
     form.renew(was=Terms.of(found.terms).stamp)
     return shown(request, found, form=form, error=str(error), status=status_of(error))
 

@@ -246,6 +246,12 @@ def test_terms_that_need_the_jobs_read_again_freeze_it_again(operator: Client, p
     assert "the data of its jobs is read first" in Page(answer).text
     plan.refresh_from_db()
     assert (plan.phase, Terms.of(plan.terms).key) == (Phase.FREEZING, "customerId")
+    frozen(plan)
+    polled = Page(
+        operator.get(f"/replays/{plan.pk}/?was=freezing", headers={"HX-Request": "true", "HX-Target": "plan-state"})
+    )
+    (banner,) = polled.all("id", "plan-error")
+    assert (banner.attrs["hx-swap-oob"], banner.text.strip()) == ("true", "")  # once they are read it goes
 
 
 # The start.

@@ -79,15 +79,29 @@ def test_what_somebody_else_has_chosen_meanwhile_is_not_overwritten_unseen(
     plan = drafted(terms=QUIET)
     mine, theirs = (sent_form(client.get(f"/replays/{plan.pk}/")) for client in (ana, bo))
     assert post(bo, plan, "save", **theirs | {"hold_depth": "on", "depth_max": "9"}).status_code == 302
-    answer = post(ana, plan, verb, **mine | {"jitter": "3"})
+    chosen = {"jitter": "3", "canary": "4", "edit": "merge", "patch_text": '{"a": "<b>"}'}
+    answer = post(ana, plan, verb, **mine | chosen)
     assert answer.status_code == 409
-    assert "bo has changed the plan since you opened it: nothing was done." in Page(answer).text
+    page = Page(answer)
+    assert "bo has changed the plan since you opened it: nothing was done." in page.text
+    (said,) = page.all("data-chosen")
+    for part in ("Jitter 3 %", "Canary 4, of which", 'Edit {"a": "<b>"}', "Holds never"):
+        assert part in " ".join(said.text.split())
+    (notice,) = page.all("data-at")
+    assert notice.attrs["data-at"] == f"/replays/{plan.pk}/"  # read anew nothing is sent again
     assert (phase(plan), Terms.of(plan.terms).depth_max, Terms.of(plan.terms).jitter) == (Phase.DRAFT, 9, QUIET.jitter)
     again = sent_form(answer)
-    assert (again["jitter"], "hold_depth" in again) == ("3", False)
+    assert (again["jitter"], again["depth_max"], again["edit"], again["canary"]) == (
+        str(QUIET.jitter),
+        "9",
+        "none",
+        "0",
+    )
+    again |= {"jitter": "3"}
     assert post(ana, plan, verb, **again).status_code == 302  # having been told
+    assert not Page(ana.get(f"/replays/{plan.pk}/")).all("role", "alert")
     plan.refresh_from_db()
-    assert (Terms.of(plan.terms).depth_max, Terms.of(plan.terms).jitter) == (None, 3)
+    assert (Terms.of(plan.terms).depth_max, Terms.of(plan.terms).jitter) == (9, 3)
     assert post(ana, plan, verb, **again).status_code in (302, 409)  # a second press does nothing
 
 

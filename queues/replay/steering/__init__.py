@@ -21,10 +21,12 @@ What this leaves to the runner:
 
 from queues.replay.steering.drafts import discard, look_again, save
 from queues.replay.steering.running import cancel, change_pace, go_on, pause
+from queues.replay.steering.said import ChangedMeanwhile
 from queues.replay.steering.starting import approve, refuse, start, take_back
 from queues.replay.steering.wanted import Wanted, typed_name, wanted
 
 __all__ = [
+    "ChangedMeanwhile",
     "Wanted",
     "approve",
     "cancel",

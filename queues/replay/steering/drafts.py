@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 
 from queues import audit
 from queues.audit.types import Asked
-from queues.errors import NotFound, WrongState
+from queues.errors import NotFound
 from queues.models import AuditEntry, Replay
 from queues.replay import freezing
 from queues.replay.checking import ensure
 from queues.replay.freezing import Step
 from queues.replay.steering.acts import claimed, locked, recorded, refusals, reread, tell, wake, write
-from queues.replay.steering.said import otherwise
+from queues.replay.steering.said import ChangedMeanwhile, otherwise
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
 
@@ -25,8 +25,8 @@ DISCARDED = "discarded"  # `Replay.step` of those that are to be deleted as soon
 
 def save(asked: Asked, replay: Replay, terms: Terms, *, was: str | None = None) -> None:
     """Keep the terms of a draft. Where its jobs have to be looked at or read for them, that begins, and it is frozen
-    again for a while. BadFields for terms that cannot be kept; WrongState for what is no draft, and where its terms are
-    others by now than those of which `was` is the stamp (None: whatever they are).
+    again for a while. BadFields for terms that cannot be kept; WrongState for what is no draft, and as ChangedMeanwhile
+    where its terms are others by now than those of which `was` is the stamp (None: whatever they are).
     """
     keep(asked, replay, terms, was)
 
@@ -39,7 +39,7 @@ def keep(asked: Asked, replay: Replay, terms: Terms, was: str | None) -> Step | 
         if now.phase != Phase.DRAFT:
             raise otherwise(now)
         if was is not None and Terms.of(now.terms).stamp not in (was, terms.stamp):
-            raise WrongState(_changed(now))
+            raise ChangedMeanwhile(_changed(now))
         step = _kept(asked, now, terms)
     reread(replay)
     return step
@@ -91,7 +91,7 @@ def _changed(now: Replay) -> str:
     last = now.lines.filter(kind=Told.CHANGED).order_by("-pk").first()
     who = last.who if last else ""
     said = _("%(who)s has changed the plan since you opened it: nothing was done.") % {"who": who or _("Somebody")}
-    return said + " " + _("What you chose stands here; sent once more, it takes the place of theirs.")
+    return said + " " + _("The form shows the plan as it is now: look at it, and choose again what you want otherwise.")
 
 
 def _tell_once(asked: Asked, now: Replay) -> None:

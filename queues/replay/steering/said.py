@@ -44,6 +44,10 @@ _BY: Mapping[Phase, Sequence[Told]] = {
 }
 
 
+class ChangedMeanwhile(WrongState):
+    """A draft has other terms by now than those that the page showed: nothing was done."""
+
+
 def otherwise(replay: Replay) -> WrongState:
     """That nothing was done to a plan, as it is where it is; by whom and since when, where that is known. A query."""
     told = {"plan": str(replay), "stands": _STANDS[Phase(replay.phase)], "by": _by(replay)}

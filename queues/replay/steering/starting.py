@@ -25,6 +25,7 @@ from queues.replay.preview import Target
 from queues.replay.preview.targets import targets
 from queues.replay.steering.acts import Change, act, end, origin, origins, refusals
 from queues.replay.steering.drafts import keep
+from queues.replay.steering.said import ChangedMeanwhile
 from queues.replay.steering.wanted import Wanted, ensure_allowed, wanted
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
@@ -64,7 +65,7 @@ def start(asked: Asked, replay: Replay, terms: Terms, *, typed: str = "", was: s
 
     def armed(now: Replay) -> Change:
         if Terms.of(now.terms) != terms or now.frozen != replay.frozen:
-            raise WrongState(_("Somebody has changed the plan meanwhile: look at it before you start it."))
+            raise ChangedMeanwhile(_("Somebody has changed the plan meanwhile: look at it before you start it."))
         return _started(asked, now, number, needs)
 
     return act(asked, replay, START, {Phase.DRAFT}, armed)
