@@ -67,10 +67,13 @@ class BrowserSocket:
                 return payload.decode()
 
     def close_code(self) -> int | None:
-        """The code with which the server ends it, whatever it says before."""
+        """The code with which the server ends it, whatever it says before.
+
+        Nothing is acknowledged: a word to a server that is gone makes the kernel throw away what it had said.
+        """
         try:
             while True:
-                self.frame()
+                self.text()
         except Closed as closed:
             return closed.code
         except OSError:

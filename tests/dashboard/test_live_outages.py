@@ -20,7 +20,7 @@ from dashboard.environment.urls import RedisUrl
 from dashboard.live.groups import Publisher
 from queues import interest
 from queues.live import About, Topic
-from tests.dashboard.browser_socket import BrowserSocket, Closed
+from tests.dashboard.browser_socket import BrowserSocket
 from tests.dashboard.people import person, signed_in
 from tests.dashboard.sockets import overview, source_news
 from tests.dashboard.started import eventually
@@ -116,15 +116,6 @@ def process_of(app_redis: Valkey) -> psutil.Process:
     return process
 
 
-def code_of(socket: BrowserSocket) -> int | None:
-    """The code with which it was ended; nothing is sent, as a word to a server that is gone takes away what it said."""
-    try:
-        while True:
-            socket.text()
-    except Closed as closed:
-        return closed.code
-
-
 def test_a_server_that_stops_says_so_and_ends_soon(web: Server, publisher: Publisher, app_redis: Valkey) -> None:
     sockets = [BrowserSocket(web.url, session_of(role)) for role in ("viewer", "admin")]
     for socket in sockets:
@@ -152,7 +143,7 @@ def test_a_server_that_stops_ends_soon_also_with_fifty_sockets(
     process.send_signal(signal.SIGTERM)
     assert process.wait(15) == 0
     # None: broken off before the word was out; pages take both alike.
-    assert {code_of(socket) for socket in sockets} <= {1012, None}
+    assert {socket.close_code() for socket in sockets} <= {1012, None}
     for socket in sockets:
         socket.close()
     assert "Traceback" not in web.output
