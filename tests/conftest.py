@@ -1,13 +1,18 @@
 """What holds for every test: fixtures' modules, the seed, collected static files, rows that migrations made."""
 
+import functools
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core import serializers
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.creation import BaseDatabaseCreation
+from django.db.models import Model
+from django.db.transaction import atomic
 from hypothesis import HealthCheck
 from hypothesis import settings as chance
 from pytest_django import DjangoDbBlocker
@@ -50,11 +55,32 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     contents = getattr(connections[DEFAULT_DB_ALIAS], "_test_serialized_contents", None)
     if contents is not None:
         type(connections[DEFAULT_DB_ALIAS])._test_serialized_contents = contents  # type: ignore[attr-defined]
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseCreation, "deserialize_db_from_string", _insert_rows)
+        yield
     if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":
         with django_db_blocker.unblock(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
             # It drops no database in which a thread of an event loop that is gone still holds a session.
             cursor.execute(_END_OTHERS)
+
+
+def _insert_rows(creation: BaseDatabaseCreation, data: str) -> None:
+    """Rows of migrations before each test with real transactions: read once, a statement for each table."""
+    alias = creation.connection.alias
+    with atomic(using=alias):
+        for model, rows in _rows(data, alias):
+            # Before the first of these tests nobody has emptied the tables yet.
+            model._base_manager.using(alias).bulk_create(rows, ignore_conflicts=True)
+
+
+@functools.cache
+def _rows(data: str, alias: str) -> list[tuple[type[Model], list[Model]]]:
+    """In the order in which they may be inserted: keys that point forward are checked at the end of a transaction."""
+    found: dict[type[Model], list[Model]] = {}
+    for each in serializers.deserialize("json", data, using=alias):
+        assert not any((each.m2m_data or {}).values()), "rows between two tables would be left out"
+        found.setdefault(type(each.object), []).append(each.object)
+    return list(found.items())
 
 
 @pytest.fixture(scope="session", autouse=True)
