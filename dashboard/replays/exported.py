@@ -8,12 +8,15 @@ from django.utils.translation import gettext
 
 from dashboard import export
 from dashboard.replays.ledger import is_exact
+from dashboard.replays.reasons import reason
 from dashboard.words import shown
 from queues import masking
+from queues.models import Replay
 from queues.names import show_controls
 from queues.quantities import instant
 from queues.redaction import Rules
 from queues.replay.ledger import Row
+from queues.replay.terms import Terms
 from queues.types import JobRef, QueueRef
 
 EXPORT = "export-replay"  # as the log of actions calls it
@@ -21,9 +24,9 @@ MOST = 1_000_000  # rows of one file
 REMEMBERED = 10_000  # names and notes
 
 COLUMNS = (
-    "replay", "source", "queue", "job", "name", "acts", "target", "letter_queue", "letter", "place", "conflict", "note",
-    "canary", "created_at", "failed_at", "group", "sent_at", "sent_queue", "sent_as", "outcome", "attempts_failed",
-    "ended_at", "failed_again", "original", "order_key",
+    "replay", "source", "queue", "job", "name", "acts", "target", "letter_queue", "letter", "place", "conflict",
+    "reason", "note", "canary", "created_at", "failed_at", "group", "sent_at", "sent_queue", "sent_as", "outcome",
+    "attempts_failed", "ended_at", "failed_again", "original", "order_key",
 )  # fmt: skip
 
 
@@ -48,10 +51,10 @@ class Eyes:
         return known[1]
 
 
-def record(replay: str, row: Row, eyes: Eyes) -> dict[str, object]:
+def record(replay: str, terms: Terms, row: Row, eyes: Eyes) -> dict[str, object]:
     """A row by the names of the columns. Moments are ISO 8601 in UTC; queues and jobs as in URLs.
 
-    `outcome` is empty for a job that was not sent, or of which nothing was heard yet.
+    `outcome` is empty for a job that was not sent, or of which nothing was heard yet. `reason` is in words.
     """
     job = named(row.job)
     return {
@@ -66,6 +69,7 @@ def record(replay: str, row: Row, eyes: Eyes) -> dict[str, object]:
         "letter": named(row.letter) if row.letter else None,
         "place": row.place,
         "conflict": row.conflict or None,
+        "reason": reason(row, terms) or None,
         "note": eyes.shown(row.note, 500) or None if row.note else None,
         "canary": row.canary,
         "created_at": moment(row.created_ms),
@@ -88,10 +92,10 @@ def named(job: JobRef) -> str:
     return job.slug if is_exact(job) else job.id.decode()
 
 
-def written(replay: str, rows: Iterable[Row], ending: str) -> Iterator[str]:
+def written(replay: Replay, rows: Iterable[Row], ending: str) -> Iterator[str]:
     """The rows of a file that ends in `csv` or `jsonl`."""
-    eyes = Eyes()
-    return export.written(ending, COLUMNS, (record(replay, row, eyes) for row in rows), MOST, _cut)
+    name, terms, eyes = str(replay), Terms.of(replay.terms), Eyes()
+    return export.written(ending, COLUMNS, (record(name, terms, row, eyes) for row in rows), MOST, _cut)
 
 
 def broken() -> str:

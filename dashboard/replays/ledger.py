@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.failures.query import typed
 from dashboard.replays import words
+from dashboard.replays.reasons import reason
 from dashboard.words import shown
 from queues import masking
 from queues.errors import QueueError
@@ -23,6 +24,7 @@ from queues.models import Replay
 from queues.names import show_controls
 from queues.registry import actions, backend
 from queues.replay.ledger import Filters, Row, page
+from queues.replay.terms import Terms
 from queues.replay.types import ENDS, Place
 from queues.sendings import Conflict, Fate, Replays, Standing
 from queues.types import Capability, JobRef, QueueRef
@@ -30,6 +32,7 @@ from queues.types import Capability, JobRef, QueueRef
 PLACES = (Place.SENT, Place.READY, Place.HELD, Place.LEFT_OUT, Place.REFUSED, Place.BACK)
 FATES = (Fate.COMPLETED, Fate.FAILED, Fate.GONE, Fate.UNKNOWN, Fate.NONE)
 _DIGEST = re.compile(rb"~\.[0-9a-f]{64}")  # stands for an id that is too long to be kept
+UNHINDERED = "none"  # `conflict` of what nothing was in the way of: the same
 UNDER_WAY = "under-way"  # `fate` of what has not ended: in the query string nothing means all
 TONES: Mapping[Fate, tuple[str, str]] = {
     Fate.NONE: ("waiting", "waiting"),
@@ -56,7 +59,7 @@ class LedgerQuery:
     def __init__(self, params: QueryDict) -> None:
         self.place = _one_of(params.get("place", ""), list(Place))
         self.fate = _one_of(params.get("fate", ""), [UNDER_WAY, *(fate for fate in Fate if fate)])
-        self.conflict = _one_of(params.get("conflict", ""), [found for found in Conflict if found])
+        self.conflict = _one_of(params.get("conflict", ""), [UNHINDERED, *(found for found in Conflict if found)])
         self.queue = typed(params, "queue", 2_000).strip()
         self.group = typed(params, "group", 40).strip()
         self.text = typed(params, "text", 200).strip()
@@ -69,7 +72,7 @@ class LedgerQuery:
         return Filters(
             place=Place(self.place) if self.place else None,
             fate=(Fate.NONE if self.fate == UNDER_WAY else Fate(self.fate)) if self.fate else None,
-            conflict=Conflict(self.conflict) if self.conflict else None,
+            conflict=Conflict(self.conflict.replace(UNHINDERED, "")) if self.conflict else None,
             queue=self.queue,
             group=self.group,
             text=self.text,
@@ -105,7 +108,7 @@ class LedgerQuery:
 
     @property
     def conflicts(self) -> Sequence[tuple[str, str]]:
-        return [(found.value, words.conflict(found)) for found in Conflict if found]
+        return [(found.value or UNHINDERED, words.conflict(found)) for found in Conflict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class Line:
     """A row of the page. `now` is how the job stands as the server has just said, None where it was not asked."""
 
     row: Row
+    terms: Terms
     now: Standing | None = None
 
     @property
@@ -132,10 +136,8 @@ class Line:
     @property
     def why(self) -> str:
         """Why it was not sent, or what was in its way."""
-        if self.row.conflict is Conflict.NONE:
-            return ""
-        note = shown(self.row.note, 160)
-        said = words.conflict(self.row.conflict)
+        said = reason(self.row, self.terms)
+        note = shown(self.row.note, 160) if self.row.conflict is not Conflict.NONE else ""
         return show_controls(f"{said}: {note}" if note else said, keep="")
 
     @property
@@ -177,7 +179,8 @@ def ledger(replay: Replay, query: LedgerQuery) -> Ledger:
         now = standings(replay.source.name, found.rows)
     except QueueError as error:
         unread = str(error)
-    lines = [Line(row, now.get(row.made) if row.made else None) for row in found.rows]
+    terms = Terms.of(replay.terms)
+    lines = [Line(row, terms, now.get(row.made) if row.made else None) for row in found.rows]
     return Ledger(lines, found.later, found.earlier, unread)
 
 

@@ -10,13 +10,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.replays import words
+from dashboard.replays.ledger import UNHINDERED
+from dashboard.replays.reasons import left_out
 from dashboard.words import shown
 from queues.failures.types import UNSOLVED
 from queues.models import FailureGroup, FailureStrand, Replay
 from queues.quantities import UNKNOWN, duration, number
 from queues.replay.making import MOST_GROUPS
 from queues.replay.report import Refusal, Report, report
-from queues.sendings import Conflict
+from queues.replay.terms import Terms
+from queues.replay.types import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,9 @@ class Outcome:
 
 def outcome(replay: Replay) -> Outcome:
     """By the rows of the plan: some 100 ms at 100,000 of them."""
-    found = report(replay)
-    told = [_why(each, "left-out") for each in found.left_out_by] + [_why(each, "refused") for each in found.refused_by]
+    found, terms = report(replay), Terms.of(replay.terms)
+    told = [_why(each, Place.LEFT_OUT, terms) for each in found.left_out_by]
+    told += [_why(each, Place.REFUSED, terms) for each in found.refused_by]
     return Outcome(
         report=found,
         sentence=sentence(found),
@@ -104,9 +108,9 @@ def _jobs(count: int) -> str:
     return ngettext("%(n)s job", "%(n)s jobs", count) % {"n": number(count)}
 
 
-def _why(each: Refusal, place: str) -> Why:
-    query = f"place={place}&conflict={each.conflict}" if each.conflict is not Conflict.NONE else f"place={place}"
-    text = words.conflict(each.conflict) if each.conflict is not Conflict.NONE else _("Left out by choice")
+def _why(each: Refusal, place: Place, terms: Terms) -> Why:
+    query = f"place={place}&conflict={each.conflict or UNHINDERED}"
+    text = left_out(each.conflict, terms) if place == Place.LEFT_OUT else words.conflict(each.conflict)
     return Why(text, shown(each.note, 200), each.number, query)
 
 

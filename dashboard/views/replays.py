@@ -74,6 +74,6 @@ def _export(request: HttpRequest, replay: Replay, ending: str) -> StreamingHttpR
     facts = {"replay": str(replay), **query.as_parameters, "format": ending}
     source = replay.source.name
     audit.record(actor_of(request), exported.EXPORT, source=source, parameters=facts, group=replay.group)
-    rows = exported.written(str(replay), each(replay, query.filters), ending)
+    rows = exported.written(replay, each(replay, query.filters), ending)
     name = f"replay-{replay.pk}"
     return export.answer(request, rows, ending, name=name, broken=exported.broken(), what="the ledger of a replay")

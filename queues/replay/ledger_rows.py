@@ -43,6 +43,7 @@ class Row:
     canary: bool
     created_ms: int | None
     failed_ms: int | None
+    permanent: bool
     group: Group | None
     made: JobRef | None
     sent_ms: int | None
@@ -71,6 +72,7 @@ class Kept(NamedTuple):
     canary: bool
     created_ms: int | None
     failed_ms: int | None
+    permanent: bool
     group_id: int | None
     made: str
     sent_ms: int | None
@@ -136,6 +138,7 @@ class Names:
             row.canary,
             row.created_ms,
             row.failed_ms,
+            row.permanent,
             self._groups.get(row.group_id or 0),
             made if row.sent_ms is not None else None,
             row.sent_ms,

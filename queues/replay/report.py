@@ -43,7 +43,10 @@ class FailedAgain:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Jobs that were not sent for one reason; `note` is what the server said, for `Conflict.REFUSED`."""
+    """Jobs that were not sent for one reason; `note` is what the server said, for `Conflict.REFUSED`.
+
+    NONE: nothing but the class of their failure, which was left out by choice.
+    """
 
     conflict: Conflict
     number: int

@@ -42,7 +42,7 @@ TAKING_BACK = "taking-back"  # `Replay.step` while a plan is cancelled and what 
 class Place(StrEnum):
     """Where a job of a plan stands in it."""
 
-    LEFT_OUT = "left-out"  # by a conflict; never sent
+    LEFT_OUT = "left-out"  # by a conflict, or its class; never sent
     HELD = "held"  # waits for the end of the job before it that has the same key
     READY = "ready"  # can be sent
     SENT = "sent"

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,12 +19,12 @@ from queues import registry
 from queues.models import AuditEntry, Replay
 from queues.registry import SourceConfig
 from queues.replay.forgetting import FORGOTTEN
-from queues.replay.types import Acts, Phase, Place
+from queues.replay.types import Acts, Choice, Phase, Place
 from queues.sendings import Conflict, Fate
 from queues.types import QueueRef
 from tests.dashboard.pages import Page, link
 from tests.dashboard.people import as_role
-from tests.dashboard.replayed import PAYMENTS, row, started
+from tests.dashboard.replayed import PAYMENTS, TERMS, row, started
 from tests.failing import make_group
 from tests.queues.replaying import a_queue
 
@@ -79,6 +80,35 @@ def test_a_row_says_what_a_job_is_and_what_became_of_it(viewer: Client) -> None:
     assert "to be sent" in told["unsent"]
     hrefs = {node.attrs["href"] for node in page.all("href", tag="a")}
     assert {"/queues/main/payments/jobs/ok/", f"/failures/{other.slug}/"} <= hrefs
+
+
+def test_jobs_that_were_left_out_by_choice_say_so_on_the_page_in_files_and_in_the_report(viewer: Client) -> None:
+    choices = {Conflict.PARENT_GONE: Choice.SKIP}
+    plan = started(Phase.DONE, terms=replace(TERMS, without_permanent=True, choices=choices), left_out=4)
+    out: dict[str, Any] = {"place": Place.LEFT_OUT, "sent_ms": None}
+    row(plan, b"ok", Fate.COMPLETED, rank=0)
+    row(plan, b"class", rank=1, permanent=True, **out)
+    row(plan, b"parent", rank=2, conflict=Conflict.PARENT_GONE, note="p-1", **out)
+    row(plan, b"both", rank=3, permanent=True, conflict=Conflict.PARENT_GONE, note="p-1", **out)
+    row(plan, b"gone", rank=4, conflict=Conflict.GONE, **out)
+    by_class, parent = "Its failure is permanent: left out by choice", "Parent is gone, or went on without it"
+    expected = {
+        "ok": "",
+        "class": by_class,
+        "parent": f"{parent}: left out by choice",
+        "both": f"{by_class}; {parent}: left out by choice",
+        "gone": "The job is gone",
+    }
+    lines = [json.loads(line) for line in taken(viewer, plan, "jsonl").splitlines()]
+    assert {line["job"]: line["reason"] or "" for line in lines} == expected
+    told = {text.split()[0]: text for text in rows(read(viewer, plan))}
+    assert all(reason in told[job] for job, reason in expected.items())
+    assert f"{parent}: left out by choice: p-1" in told["parent"]
+    page = Page(viewer.get(f"/replays/{plan.pk}/"))
+    for said in (f"{by_class} 1", f"{parent}: left out by choice 2", "The job is gone 1"):
+        assert said in " ".join(page.text.split())
+    assert jobs(read(viewer, plan, "?place=left-out&conflict=none")) == ["class"]  # where the report leads to
+    assert f"/replays/{plan.pk}/jobs/?place=left-out&amp;conflict=none" in page.source
 
 
 def test_a_copy_leads_to_the_job_that_was_made(viewer: Client) -> None:
