@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -185,6 +186,7 @@ class AuditQuery:
         self.status = params.get("status", "") if params.get("status") in set(Status) else ""
         self.source = params.get("source", "") if params.get("source") in sources else ""
         self.queue = params.get("queue", "").strip()[:2000]
+        self.replay = _replay(params.get("replay", ""))
         self.since, self.until = params.get("since", ""), params.get("until", "")
         self.older, self.newer = params.get("older", ""), params.get("newer", "")
         self.filters = audit.Filters(
@@ -195,11 +197,16 @@ class AuditQuery:
             status=self.status,
             since=_moment(self.since),
             until=_moment(self.until),
+            replay=self.replay,
         )
 
     @property
     def filtered(self) -> bool:
         return self.filters != audit.Filters()
+
+    @property
+    def replay_name(self) -> str:
+        return "" if self.replay is None else f"R-{self.replay}"
 
     @property
     def said(self) -> Sequence[tuple[str, str]]:
@@ -211,16 +218,17 @@ class AuditQuery:
             (gettext("Status"), status),
             (gettext("Source"), self.source),
             (gettext("Queue"), self.queue),
+            (gettext("Replay"), self.replay_name),
             (gettext("From, UTC"), self.since),
             (gettext("Until, UTC"), self.until),
         )
         return [(name, show_controls(cut(value, 60), keep="")) for name, value in told if value]
 
     @property
-    def as_parameters(self) -> dict[str, str]:
+    def as_parameters(self) -> dict[str, object]:
         """The filters that are set, for the log."""
-        named = ("who", "action", "status", "source", "queue", "since", "until")
-        return {name: str(getattr(self, name)) for name in named if getattr(self, name)}
+        named = ("who", "action", "status", "source", "queue", "replay", "since", "until")
+        return {name: getattr(self, name) for name in named if getattr(self, name)}
 
     @property
     def actions(self) -> Sequence[tuple[str, str]]:
@@ -243,6 +251,12 @@ def slug_of(typed: str) -> str:
         return QueueRef.from_slug("", typed).slug
     except ValueError:
         return QueueRef("", b"bull", typed.encode("utf-8", errors="surrogatepass")).slug
+
+
+def _replay(typed: str) -> int | None:
+    """The key of a plan, as people call it (R-12) or without that; None for what is no such name."""
+    found = re.fullmatch(r"\s*(?:[Rr]-)?([0-9]{1,18})\s*", typed, re.ASCII)
+    return int(found[1]) if found else None
 
 
 def _moment(typed: str) -> datetime | None:

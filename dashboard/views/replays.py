@@ -71,7 +71,7 @@ def jobs_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 def _export(request: HttpRequest, replay: Replay, ending: str) -> StreamingHttpResponse:
     """All rows that the query string means. That they were taken is an entry of the log."""
     query = LedgerQuery(request.GET)
-    facts = {"replay": str(replay), **query.as_parameters, "format": ending}
+    facts: dict[str, object] = {"replay": replay.pk, **query.as_parameters, "format": ending}
     source = replay.source.name
     audit.record(actor_of(request), exported.EXPORT, source=source, parameters=facts, group=replay.group)
     rows = exported.written(replay, each(replay, query.filters), ending)

@@ -18,6 +18,13 @@ from queues.types import State
 
 PAGE_SIZE = 50
 EXPORT_CHUNK = 500
+# All acts on one plan of a replay.
+ABOUT_REPLAYS = (
+    "plan-replay",
+    "replay",
+    *("replay-approve", "replay-refuse", "replay-take-back", "replay-pause", "replay-go-on", "replay-pace"),
+    *("replay-cancel", "replay-discard", "export-replay"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ class Filters:
     status: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    replay: int | None = None  # the key of the plan that they are about
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,8 @@ def _matching(filters: Filters) -> QuerySet[AuditEntry]:
         found = found.filter(at__gte=filters.since)
     if filters.until:
         found = found.filter(at__lt=filters.until)
+    if filters.replay is not None:
+        found = found.filter(action__in=ABOUT_REPLAYS, parameters__replay=filters.replay)  # by the index of actions
     return found
 
 

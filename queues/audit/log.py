@@ -84,6 +84,7 @@ def refused(
     queue: QueueRef | None = None,
     source: str = "",
     jobs: Sequence[str] = (),
+    parameters: Mapping[str, object] | None = None,
     selection: str = "",
     asked: int | None = None,
     reason: str = "",
@@ -93,7 +94,7 @@ def refused(
 
     `selection` and `asked` are which jobs it was about and how many, where it names none.
     """
-    entry = draft(by, action, queue=queue, source=source, jobs=jobs, reason=reason)
+    entry = draft(by, action, queue=queue, source=source, jobs=jobs, parameters=parameters, reason=reason)
     entry.selection, entry.asked = line(selection, 1_000), entry.asked if asked is None else asked
     try:
         return _written(entry, Status.REFUSED, note)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from queues import audit
 from queues.audit import Asked, Status
+from queues.errors import WrongState
 from queues.models import AuditEntry, Replay
 from queues.replay import steering
 from queues.replay.steering.starting import chosen
@@ -49,6 +51,40 @@ def test_an_act_on_a_replay_has_words_and_leads_to_it(viewer: Client) -> None:
     assert f'href="/replays/{plan.pk}/"' in viewer.get("/audit/").text
     page = viewer.get(f"/audit/{AuditEntry.objects.get().pk}/")
     assert f'href="/replays/{plan.pk}/"' in page.text
+
+
+def test_all_that_was_done_to_a_plan_is_found_from_its_page_and_from_each_entry(viewer: Client) -> None:
+    plan, other = planned(Phase.RUNNING), planned(Phase.RUNNING)
+    steering.pause(Asked(ANNA), other)
+    asked = Asked(ANNA, reason="as was agreed")
+    entry_of(plan)
+    steering.pause(asked, plan)
+    steering.change_pace(asked, plan, 3.0, 6.0, 60)
+    with pytest.raises(WrongState):
+        steering.take_back(asked, plan)
+    steering.cancel(asked, plan)
+    Replay.objects.filter(pk=plan.pk).update(phase=Phase.CANCELLED, ended_at=timezone.now(), started_at=timezone.now())
+    assert viewer.get(f"/replays/{plan.pk}/jobs.csv").status_code == 200
+    done = ["export-replay", "replay-cancel", "replay-take-back", "replay-pace", "replay-pause", "replay"]
+    where = f"/audit/?replay={plan.pk}"
+    for typed in (str(plan.pk), f"R-{plan.pk}", f" r-{plan.pk}"):
+        assert [AuditEntry.objects.get(pk=pk).action for pk in entries(viewer, typed)] == done
+    for pk in entries(viewer, str(plan)):
+        page = Page(viewer.get(f"/audit/{pk}/"))
+        assert page.all("href", f"/replays/{plan.pk}/")
+        assert page.all("href", where)
+    assert Page(viewer.get(f"/replays/{plan.pk}/")).all("href", where)
+    draft = planned(Phase.DRAFT)
+    assert Page(viewer.get(f"/replays/{draft.pk}/")).all("href", f"/audit/?replay={draft.pk}")
+    assert len(entries(viewer, "nonsense")) == AuditEntry.objects.count()
+
+
+def entries(client: Client, typed: str) -> list[int]:
+    """The keys of the entries about a plan, newest first."""
+    return [
+        int(node.attrs["data-entry"] or "")
+        for node in Page(client.get("/audit/", {"replay": typed})).all("data-entry", tag="tr")
+    ]
 
 
 def test_a_start_says_what_was_chosen_about_order_data_and_permanent_ones(viewer: Client) -> None:

@@ -257,7 +257,7 @@ def test_its_files_hold_what_the_filter_finds(viewer: Client) -> None:
     row(plan, b"b", Fate.COMPLETED)
     assert [json.loads(line)["job"] for line in taken(viewer, plan, "jsonl", "?fate=failed").splitlines()] == ["a"]
     entry = AuditEntry.objects.get(action="export-replay")
-    assert entry.parameters == {"replay": str(plan), "fate": "failed", "format": "jsonl"}
+    assert entry.parameters == {"replay": plan.pk, "fate": "failed", "format": "jsonl"}
 
 
 def test_no_cell_of_a_file_can_run(viewer: Client) -> None:

@@ -154,8 +154,14 @@ def refusals(asked: Asked, replay: Replay, verb: str) -> Iterator[None]:
     except BadInput:
         raise
     except QueueError as error:
-        source = replay.source.name
-        audit.refused(asked.by, verb, queue=origin(replay), source=source, reason=asked.reason, note=str(error))
+        audit.refused(
+            *(asked.by, verb),
+            queue=origin(replay),
+            source=replay.source.name,
+            parameters={"replay": replay.pk},
+            reason=asked.reason,
+            note=str(error),
+        )
         raise
 
 
