@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.replays import words
+from dashboard.replays import not_known, words
 from dashboard.replays.seen import Seen
 from dashboard.templatetags.mirante import age, icon, moment
 from queues.models import ReplayLine, ReplayQueue
@@ -192,24 +192,18 @@ def compared(count: int, same: int) -> str:
     return _("same error for %(same)s, new for %(new)s") % told
 
 
-def _unread(seen: Seen) -> str:
+def _unread(seen: Seen) -> SafeString:
     """What the table of groups does not tell."""
-    count = sum(each.number for each in seen.again if not each.slug)
+    said: list[Shown] = []
     more = len([each for each in seen.again if each.slug]) - GROUPS
-    said = []
     if more > 0:
-        said.append(ngettext("%(n)s more group is not shown.", "%(n)s more groups are not shown.", more))
-        said[-1] %= {"n": number(more)}
-    if count:
-        text = ngettext(
-            "Of %(n)s the index has not read yet what it failed with.",
-            "Of %(n)s the index has not read yet what they failed with.",
-            count,
-        )
-        said.append(text % {"n": number(count)})
+        text = ngettext("%(n)s more group is not shown.", "%(n)s more groups are not shown.", more)
+        said.append(text % {"n": number(more)})
+    if told := not_known.of_groups(seen):
+        said.append(told)
     if not seen.replay.failed:
         said.append(_("None.") if seen.ended else _("None so far."))
-    return " ".join(said)
+    return format_html_join(" ", "{}", ((each,) for each in said))
 
 
 def targets(seen: Seen) -> Mapping[str, Shown]:
@@ -220,6 +214,7 @@ def targets(seen: Seen) -> Mapping[str, Shown]:
         made[f"{name}.oldest"] = _waits(target) if known else UNKNOWN
         made[f"{name}.workers"] = number(target.workers) if known else UNKNOWN
         made[f"{name}.paused"] = _("paused") if target.paused and known else ""
+        made[f"{name}.why"] = not_known.of_target(seen, target, unread=not known)
     return made
 
 

@@ -156,7 +156,8 @@ def _oldest(seen: Seen) -> tuple[Shown, Shown]:
     limit = _("holds above %(age)s") % {"age": duration(limit_s * 1000)} if limit_s else ""
     read = [target for target in seen.targets if target.seen_at and not around.unread(seen, target)]
     if not read:
-        return UNKNOWN, "; ".join(filter(None, (_("not read lately"), limit)))
+        why = _("not read while it stands still") if seen.phase in HALTED else _("not read lately")
+        return UNKNOWN, "; ".join(filter(None, (why, limit)))
     waiting = [target for target in read if target.oldest_ms is not None]
     if not waiting:
         return _("none"), "; ".join(filter(None, (_("nothing waits"), limit)))

@@ -24,7 +24,8 @@ from queues.models import Replay
 from queues.quantities import instant, now_ms
 from queues.registry import configured
 from queues.replay.freezing.counting import ways
-from queues.replay.types import From
+from queues.replay.report import explain
+from queues.replay.types import HALTED, From
 from queues.types import State
 
 Parts = Mapping[str, SafeString]
@@ -51,6 +52,7 @@ class TargetRow:
     oldest: SafeString
     workers: SafeString
     paused: SafeString
+    why: SafeString
 
 
 def context(request: HttpRequest, replay: Replay, **given: object) -> Mapping[str, object]:
@@ -59,6 +61,8 @@ def context(request: HttpRequest, replay: Replay, **given: object) -> Mapping[st
     `given` are forms that were sent with mistakes, by name. Some ten queries; by its rows where it has ended.
     """
     at_ms = now_ms()
+    if replay.phase in HALTED:
+        explain(replay)  # nobody else does, once all that was sent has ended
     seen = see(replay, at_ms)
     live = figures.drawn(seen)
     known = replay.source.name in {config.name for config in configured()}
@@ -128,7 +132,7 @@ def targets(seen: Seen, live: Parts) -> Sequence[TargetRow]:
         TargetRow(
             shown(around.label(target), 80),
             reverse("queue", args=[target.queue.source.name, target.queue.slug]),
-            *(live[f"target.{target.queue_id}.{name}"] for name in ("depth", "oldest", "workers", "paused")),
+            *(live[f"target.{target.queue_id}.{name}"] for name in ("depth", "oldest", "workers", "paused", "why")),
         )
         for target in seen.targets
     ]

@@ -110,7 +110,7 @@ def report(replay: Replay) -> Report:
 
     First what the index of failures has learnt since is written down, of at most 2,000 rows.
     """
-    Explaining(replay).step()
+    explain(replay)
     gone = _placed(replay, Place.SENT).filter(fate=Fate.GONE, ended_ms__isnull=False).count()
     taken_back = _placed(replay, Place.BACK).filter(sent_ms__isnull=False).count()
     originals = _originals(replay)
@@ -147,6 +147,11 @@ def report(replay: Replay) -> Report:
         forgotten=replay.step == FORGOTTEN,
         clean=_is_clean(replay, left_out_by),
     )
+
+
+def explain(replay: Replay) -> None:
+    """Write down what the index of failures has learnt of jobs that failed again, of at most 2,000 rows."""
+    Explaining(replay).step()
 
 
 def failed_again(replay: Replay) -> Sequence[FailedAgain]:

@@ -15,7 +15,7 @@ from dashboard.replays import chart, pace
 from dashboard.replays.seen import Seen, see
 from queues import registry
 from queues.failures.types import Life
-from queues.models import AuditEntry, Deploy, FailureGroup, Replay, ReplaySpan
+from queues.models import AuditEntry, Deploy, Failure, FailureGroup, Indexing, Replay, ReplaySpan
 from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.replay.forgetting import FORGOTTEN
@@ -265,7 +265,10 @@ def test_what_failed_again_is_told_by_signature_and_compared_with_before(operato
     told = {node.attrs["data-again"]: " ".join(node.text.split()) for node in page.all("data-again")}
     assert "ETIMEDOUT 2 same error as before" in told[before.slug]
     assert "Payment already captured 1 new for these jobs" in told[other.slug]
-    assert part(page, "unread") == "Of 1 the index has not read yet what it failed with."
+    assert (
+        part(page, "unread")
+        == "Of 1 it is not known what it failed with: nobody reads the failures of this source now."
+    )
     assert f"/failures/{other.slug}/" in page.source
 
 
@@ -277,7 +280,62 @@ def test_targets_are_told_as_they_were_last_read(operator: Client) -> None:
     (table,) = [node for node in page.nodes if node.tag == "section" and node.attrs.get("aria-labelledby") == "targets"]
     rows = [" ".join(node.text.split()) for node in table.children if node.tag == "tr"][1:]
     assert re.fullmatch(r"payments paused 204 2 min 4\d s 4", rows[0])
-    assert rows[1] == "mail – – –"
+    assert re.fullmatch(r"mail Not known now: the plan last read it at .+\. – – –", rows[1])
+
+
+@pytest.mark.parametrize(
+    ("phase", "values", "read_s", "says"),
+    [
+        (
+            Phase.STOPPED,
+            {},
+            300,
+            r"Not known now: .+ last read it at .+\. While it stands still it does not read its queues.",
+        ),
+        (Phase.PAUSED, {}, None, r"The plan has not read it yet. While it stands still it does not read its queues."),
+        (Phase.RUNNING, {}, None, r"The plan has not read it yet."),
+        (Phase.RUNNING, {"down_since": timezone.now()}, 300, r"Not known now: .+\. The source does not answer."),
+        (Phase.RUNNING, {"workers": None}, 0, r"How many workers it has is not known: they cannot be listed."),
+        (Phase.RUNNING, {}, 0, r""),
+    ],
+)
+def test_what_is_not_known_of_a_target_is_said_in_words(
+    operator: Client, phase: Phase, values: dict[str, Any], read_s: int | None, says: str
+) -> None:
+    known = {"workers": values.pop("workers")} if "workers" in values else {}
+    plan = started(phase, **values)
+    seen_at = None if read_s is None else timezone.now() - timedelta(seconds=read_s)
+    found = target(plan, seen_at=seen_at, **known)
+    assert re.fullmatch(says, part(read(operator, plan), f"target.{found.queue_id}.why"))
+    oldest = part(read(operator, plan), "oldest_w")
+    assert ("not read while it stands still" in oldest) == (phase in (Phase.STOPPED, Phase.PAUSED))
+
+
+@pytest.mark.parametrize(
+    ("stands", "says"),
+    [
+        ({"beat_at": None}, "nobody reads the failures of this source now."),
+        ({"why": "no password"}, "the failures of this source cannot be read now. It had read to"),
+        ({"behind_ms": 600_000}, "the failure index has not read it yet. It had read to"),
+        ({}, "the failure index has read on without them: the jobs were gone by then"),
+    ],
+)
+def test_what_jobs_failed_with_again_is_not_known_for_a_reason(
+    operator: Client, stands: dict[str, Any], says: str
+) -> None:
+    plan = started(Phase.STOPPED, failed=1)
+    row(plan, b"a", Fate.FAILED)
+    Indexing.objects.create(source=plan.source, **{"beat_at": timezone.now(), **stands})
+    assert says in part(read(operator, plan), "unread")
+
+
+def test_a_plan_that_stopped_learns_what_the_index_reads_afterwards(operator: Client) -> None:
+    group = make_group(title="ETIMEDOUT")
+    plan = started(Phase.STOPPED, failed=1)
+    row(plan, b"a", Fate.FAILED)
+    at = now_ms() - 48_000
+    Failure.objects.create(queue=a_queue(PAYMENTS), job="a", strand=group.strands.get(), score_ms=at, at_ms=at)
+    assert [node.attrs["data-again"] for node in read(operator, plan).all("data-again")] == [group.slug]
 
 
 def test_what_happened_stands_newest_first(operator: Client) -> None:

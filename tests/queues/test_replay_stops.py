@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import pytest
@@ -20,12 +21,15 @@ from queues.errors import OutOfMemory, Unreachable
 from queues.models import Replay, ReplayQueue
 from queues.replay import steering
 from queues.replay.run import stopping, targets
+from queues.replay.run.halted import Halted
+from queues.replay.run.run import Run
 from queues.replay.run.sending import Sending
 from queues.replay.run.stopping import within
 from queues.replay.terms import AfterLoss, Hours, KeyFailed, Originals
 from queues.replay.types import Acts, Choice, Phase, Place, Stop, Told
 from queues.sendings import Conflict
 from queues.types import QueueRef
+from tests.failing import make_group
 from tests.queues.replaying import OLGA, QUIET
 from tests.queues.runs import a_plan_of, a_slice, fail, free, line, started, told, until, work
 from tests.valkey import Server
@@ -76,6 +80,21 @@ def test_a_canary_of_which_too_many_fail_again_stops_the_plan(valkey: redis.Redi
         until(plan, Phase.STOPPED)
     assert (plan.why, sent(plan), plan.failed) == (Stop.CANARY, 10, 10)
     assert line(plan, Told.STOPPED) == {"why": "canary", "ended": 10, "failed": 10, "limit": 1, "number": 10}
+
+
+def test_a_plan_that_stopped_awaits_for_a_while_what_the_index_says_of_those_that_failed_again(
+    valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan_of(valkey, IDS, terms=replace(QUIET, canary=10, canary_failed=1))
+    with meanwhile(valkey, bad=IDS):
+        until(plan, Phase.STOPPED)
+    monkeypatch.setattr("queues.replay.run.halted.Looks", mock.Mock(return_value=mock.Mock(wait_s=0.0)))
+    work: Any = Halted(cast(Run, mock.Mock(replay=plan, facts={})))
+    assert work.step() == math.inf, "it has had its time"
+    monkeypatch.setattr("queues.replay.run.ending.EXPLAINED_S", 600.0)
+    assert work.step() < math.inf
+    plan.jobs.update(again=make_group())
+    assert work.step() == math.inf
 
 
 def test_a_canary_that_passes_lets_the_rest_follow(valkey: redis.Redis) -> None:
