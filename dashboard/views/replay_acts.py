@@ -225,7 +225,7 @@ def _form_again(request: HttpRequest, found: Replay, form: TermsForm, error: Que
     """
     if isinstance(error, BadFields):
         form.take(error.fields)
-    found.refresh_from_db()
+    found = of(found.pk)
     if isinstance(error, steering.ChangedMeanwhile) and found.phase == Phase.DRAFT:
         chosen = otherwise(form.terms, Terms.of(found.terms), found.source.name)
         return shown(request, found, error=str(error), status=status_of(error), chosen=chosen)
@@ -234,8 +234,7 @@ def _form_again(request: HttpRequest, found: Replay, form: TermsForm, error: Que
 
 
 def _again(request: HttpRequest, found: Replay, error: QueueError) -> HttpResponse:
-    found.refresh_from_db()
-    return shown(request, found, error=str(error), status=status_of(error))
+    return shown(request, of(found.pk), error=str(error), status=status_of(error))
 
 
 def _told(form: ActForm) -> str:

@@ -9,6 +9,7 @@ import redis
 from django.http import HttpResponse
 from django.test import Client
 
+from queues.errors import NotFound
 from queues.models import Replay, ReplayLimits
 from queues.registry import SourceConfig
 from queues.replay import freezing
@@ -103,6 +104,21 @@ def test_what_somebody_else_has_chosen_meanwhile_is_not_overwritten_unseen(
     plan.refresh_from_db()
     assert (Terms.of(plan.terms).depth_max, Terms.of(plan.terms).jitter) == (9, 3)
     assert post(ana, plan, verb, **again).status_code in (302, 409)  # a second press does nothing
+
+
+@pytest.mark.parametrize("verb", ["start", "pause"])
+def test_who_acts_on_a_plan_that_is_discarded_in_the_same_moment_is_told_that_it_is_gone(
+    verb: str, ana: Client, payments: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = drafted(terms=QUIET)
+    fields = sent_form(ana.get(f"/replays/{plan.pk}/"))
+
+    def gone(*_given: object, **_more: object) -> None:
+        Replay.objects.filter(pk=plan.pk).delete()
+        raise NotFound("It was discarded.")
+
+    monkeypatch.setattr(f"queues.replay.steering.{verb}", gone)
+    assert post(ana, plan, verb, **fields).status_code == 404
 
 
 def test_a_page_that_was_read_before_the_same_was_chosen_is_as_good(
