@@ -5,8 +5,6 @@ What is refused changes not one byte in Redis and nothing about users, and the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import cast
 
 import pytest
@@ -115,13 +113,23 @@ def _remembered() -> tuple[object, ...]:
     return users, *(tuple(model.objects.order_by("pk").values_list()) for model in models)
 
 
-@contextmanager
-def unchanged(server: redis.Redis) -> Iterator[None]:
-    """Nothing differs at the end."""
-    before = _dump(server), _remembered()
-    assert before[0]
-    yield
-    assert (_dump(server), _remembered()) == before
+class Unchanged:
+    """`with unchanged:` fails when anything differs, in Redis or on our side, from how it was at first."""
+
+    def __init__(self, server: redis.Redis) -> None:
+        self._server = server
+        self._first = self._now()
+        assert self._first[0]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        if not failed:
+            assert self._now() == self._first
+
+    def _now(self) -> tuple[object, object]:
+        return _dump(self._server), _remembered()
 
 
 def _word(route: Route) -> str:
@@ -130,10 +138,11 @@ def _word(route: Route) -> str:
 
 def test_what_is_posted_without_signing_in_is_refused(payments: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     strict, lax = Client(enforce_csrf_checks=True), Client()
+    unchanged = Unchanged(payments)
     for route in ACTS:
         monkeypatch.setattr(access, "_strangers", Rarely())
         AuditEntry.objects.all().delete()
-        with unchanged(payments):
+        with unchanged:
             assert strict.post(route.path, BODY).status_code == 403, route  # no page of ours gave it a token
             assert lax.post(route.path, BODY).status_code == 302, route
         if route.name != "logout":
@@ -147,9 +156,10 @@ def test_an_admin_who_is_led_here_by_another_site_does_nothing(origin: str, paym
     client, other = signed_in(admin, csrf=True), signed_in(person("admin"), csrf=True)
     token = str(other.get("/users/me/").context["csrf_token"])
     headers = {"Origin": origin} if origin else {}
+    unchanged = Unchanged(payments)
     for route in EACH:
         AuditEntry.objects.all().delete()
-        with unchanged(payments):
+        with unchanged:
             assert client.post(route.path, BODY, headers=headers).status_code == 403, route
             answer = client.post(route.path, {**BODY, "csrfmiddlewaretoken": token}, headers=headers)
             assert answer.status_code == 403, route
@@ -163,9 +173,10 @@ def test_nothing_is_done_by_any_method_for_who_holds_too_little(role: Role, paym
     client = signed_in(user)
     refused = [route for route in ACTS if route.role and route.role.rank > role.rank]
     assert len(refused) > 20
+    unchanged = Unchanged(payments)
     for route in refused:
         AuditEntry.objects.all().delete()
-        with unchanged(payments):
+        with unchanged:
             for headers in OVERRIDES if route in EACH else ():
                 assert client.get(f"{route.path}?_method=POST", headers=headers).status_code == 403, route
             assert not AuditEntry.objects.exists()
@@ -179,10 +190,11 @@ def test_nothing_is_done_by_any_method_for_who_holds_too_little(role: Role, paym
 def test_reading_changes_nothing_whoever_reads(payments: redis.Redis) -> None:
     admin = as_role("admin")
     admin.get("/")
+    unchanged = Unchanged(payments)
     for route in EACH:
         if route.name in FORMS:
             continue
-        with unchanged(payments):
+        with unchanged:
             for headers in OVERRIDES:
                 answer = admin.get(f"{route.path}?_method=POST&action=remove&all=1", headers=headers)
                 assert answer.status_code in (200, 302, 404, 405, 409, 422), route
@@ -224,7 +236,7 @@ def test_a_refusal_says_which_jobs_were_meant_and_the_reason_that_was_given(paym
     some = {"job": ["1 MTAwMA", "2", "<b>", "~!"], "state": "failed", "reason": "old ones"}
     everything = {"all": "1", "state": "failed", "name": "mail", "expected": "41"}
     one = "/queues/main/payments/jobs/7/act/edit/"
-    with unchanged(payments):
+    with Unchanged(payments):
         for path, body in ((address, some), (address, everything), (one, {"reason": "typo", "payload": "hunter2"})):
             assert viewer.post(path, body).status_code == 403
     told = AuditEntry.objects.order_by("pk").values_list("action", "jobs", "asked", "selection", "reason", "status")
