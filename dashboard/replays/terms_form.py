@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.replays import words
 from dashboard.replays.forms import FASTEST, LONGEST_S, ActForm
 from queues import readings
+from queues.replay.originals import when
 from queues.replay.terms import AfterLoss, Hours, KeyFailed, Ordering, Originals, Patch, PatchKind, Terms
 from queues.replay.types import CHOICES
 from queues.sendings import Conflict
@@ -238,7 +239,7 @@ class TermsForm(ActForm):
         """What was typed. Only of a valid form."""
         given = self.cleaned_data
         free = given["pace"] == FREE
-        return replace(
+        typed = replace(
             self.before,
             acts_copy=given["how"] != PLACE,
             target=given.get("target_slug", "") if given["how"] == OTHER else "",
@@ -265,6 +266,7 @@ class TermsForm(ActForm):
             choices=self._chosen(given),
             patch=self.before.patch if self.shape.fixed else _patch(given),
         )
+        return as_sent(typed)
 
     def _chosen(self, given: Mapping[str, Any]) -> Mapping[Conflict, Any]:
         """What was chosen about conflicts; about those that the form does not show, what was so before."""
@@ -275,11 +277,19 @@ class TermsForm(ActForm):
         return chosen
 
 
+def as_sent(terms: Terms) -> Terms:
+    """Terms whose choices are what holds: an edit of all jobs sends copies, and their originals await these."""
+    if terms.patch is None or terms.patch.kind is PatchKind.WHOLE:
+        return terms
+    return replace(terms, acts_copy=True, originals=when(terms))
+
+
 def initial(terms: Terms, source: str) -> dict[str, Any]:
     """What the form begins with."""
+    was, terms = terms.stamp, as_sent(terms)
     hours = terms.hours or Hours("12345", "09:00", "17:00", "UTC")
     told: dict[str, Any] = {
-        "was": terms.stamp,
+        "was": was,
         "how": OTHER if terms.target else ORIGIN if terms.acts_copy else PLACE,
         "target": queue_label(source, terms.target),
         "reset": RESET if terms.reset else KEPT,

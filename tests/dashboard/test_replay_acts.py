@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -20,7 +21,7 @@ from queues.failures.occurrences import Which
 from queues.models import AuditEntry, FailureGroup, Replay, ReplayLimits
 from queues.registry import SourceConfig
 from queues.replay import making
-from queues.replay.terms import Patch, PatchKind, Terms
+from queues.replay.terms import Originals, Patch, PatchKind, Terms
 from queues.replay.types import From, Phase
 from queues.types import JobRef, QueueRef, State
 from tests.dashboard.pages import Node, Page
@@ -200,6 +201,28 @@ def test_samples_of_an_edit_are_of_each_name_and_queue(
     assert len(said) == 4
     assert {kind for kind in kinds if any(kind[0] in each and f"in {kind[1]}" in each for each in said)} == kinds
     assert "Of 10 jobs of different names and queues as they are now: 10 are changed." in " ".join(whole.text.split())
+
+
+def test_what_an_edit_overrules_is_not_shown_as_chosen(operator: Client, payments: redis.Redis) -> None:
+    plan = drafted(terms=QUIET)
+    fields = form(operator, plan, "save", edit="paths", patch_text="fixed = true")
+    assert (fields["how"], fields["originals"]) == ("place", "when-sent")
+    assert post(operator, plan, "save", fields).status_code == 302
+    plan.refresh_from_db()
+    saved = Terms.of(plan.terms)
+    assert (saved.acts_copy, saved.originals) == (True, Originals.WHEN_DONE)
+    frozen(plan)
+    plan.refresh_from_db()
+    fields = form(operator, plan, "start")
+    assert (fields["how"], fields["originals"], fields["edit"]) == ("origin", "when-done", "paths")
+    # Of a draft that was kept before, too; and it is not looked at anew for that.
+    Replay.objects.filter(pk=plan.pk).update(terms=replace(QUIET, patch=saved.patch).kept())
+    fields = form(operator, plan, "start")
+    assert (fields["how"], fields["originals"], fields["edit"]) == ("origin", "when-done", "paths")
+    assert post(operator, plan, "start", fields).status_code == 302
+    plan.refresh_from_db()
+    assert plan.phase == Phase.ARMED
+    assert Terms.of(plan.terms) == saved
 
 
 def test_how_many_keys_an_order_finds_is_told_by_a_sample_and_once_it_is_kept_of_all(

@@ -52,7 +52,8 @@ def reread(replay: Replay) -> bool:
 
 def step_after(before: Terms, now: Terms) -> Step | None:
     """From which step a draft has to be frozen anew when its terms changed so; None: it need not be."""
-    if (before.patch, before.acts_copy, before.target) != (now.patch, now.acts_copy, now.target):
+    copied, copies = (terms.acts_copy or terms.patch is not None for terms in (before, now))
+    if (before.patch, copied, before.target) != (now.patch, copies, now.target):
         return Step.LOOKING
     return Step.READING if now.key and now.key != before.key else None
 
