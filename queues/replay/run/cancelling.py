@@ -16,6 +16,7 @@ from queues.replay.run import facts
 from queues.replay.run.ending import AWAITING, complete
 from queues.replay.run.recording import remove_due
 from queues.replay.run.run import Run
+from queues.replay.run.settling import settle
 from queues.replay.takingback import take_back
 from queues.replay.types import TAKING_BACK, Phase, Place
 
@@ -24,7 +25,7 @@ AT_ONCE = 5_000  # rows that are put back in one transaction
 
 @dataclass
 class Cancelling:
-    """Phase CANCELLING, once what a lost worker had sent is settled. `blind`: the server is not to be asked."""
+    """Phase CANCELLING, once what was sent and not written down is settled. `blind`: the server is not to be asked."""
 
     run: Run
     blind: bool = False
@@ -32,6 +33,8 @@ class Cancelling:
     def step(self) -> float:
         """Some rows, or the end. Raises what the backend raises."""
         run = self.run
+        if not self.blind and (wait := settle(run)):
+            return wait
         if not self._put_back():
             if not self.blind and run.replay.started_at is not None:
                 remove_due(run)

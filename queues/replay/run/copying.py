@@ -33,8 +33,9 @@ _LEFT = (Conflict.LEFT, Conflict.GONE)
 def copy(run: Run, part: Part, answer: Answer, drop: Sequence[str], *, until: float = math.inf) -> None:
     """Add what came of the rows of a part. Never raises a QueueError of the server: the answer holds it.
 
-    Those that it does not come to until a moment (monotonic) are not in the answer. Four calls for every hundred, and
-    one for each of the larger ones. BadInput for an edit that cannot be read.
+    Those that it does not come to until a moment (monotonic) are not in the answer, nor from the first one on that the
+    server finds too late. Four calls for every hundred, and one for each of the larger ones. BadInput for an edit that
+    cannot be read.
     """
     patcher = run.patcher
     rows, refused = inexact(part)
@@ -44,9 +45,9 @@ def copy(run: Run, part: Part, answer: Answer, drop: Sequence[str], *, until: fl
             some = _there(run, part, rows[first : first + CHUNK], answer)
             for copies in _batches(run, some, answer, patcher):
                 run.alive()  # what is large takes long to read
-                _send(run, part.queue, copies, answer, drop)
+                whole = _send(run, part.queue, copies, answer, drop)
                 drop = ()
-                if time.monotonic() >= until:
+                if not whole or time.monotonic() >= until:
                     return
     except QueueError as error:
         answer.error = error
@@ -136,7 +137,8 @@ def _original(run: Run, row: ReplayJob) -> Original:
 
 def _send(
     run: Run, queue: QueueRef, copies: Sequence[tuple[ReplayJob, Copy]], answer: Answer, drop: Sequence[str]
-) -> None:
+) -> bool:
+    """Send copies together; gives whether it was not too late for any of them."""
     new_ids, twins = (run.terms.choice(each) is Choice.SEND for each in (Conflict.ID_KEPT, Conflict.TWIN))
     jobs = [each for _row, each in copies]
     told: Sequence[object]
@@ -154,6 +156,7 @@ def _send(
     ]
     if failed is not None:
         raise failed
+    return len(told) == len(copies)
 
 
 def _by_origin(run: Run, rows: Sequence[ReplayJob]) -> Mapping[QueueRef, Sequence[ReplayJob]]:

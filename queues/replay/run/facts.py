@@ -6,6 +6,7 @@ from queues import lease
 
 LOST = lease.LOST  # true: a worker was lost, and nobody has looked into that yet
 UNSETTLED = "unsettled"  # true: some rows that are READY may have been sent
+LATE_MS = "late_ms"  # until when, by the server's clock, what was cut off may still reach the server
 PACE = "pace"  # queues.replay.pacing.Pacer.kept
 PACES = "paces"  # by which the climb began: from, to, seconds
 CLIMB = "climb"  # seconds of climbing by now: what is waited for does not count

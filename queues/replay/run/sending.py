@@ -58,7 +58,8 @@ class Sending:
     def send(self, rows: Sequence[ReplayJob], *, ahead: bool = False) -> None:
         """Send rows, and write down what came of them: of copies, which are read first, as many as some seconds are
         enough for. With `ahead` what is sent in place is still under way when this returns: the next ones are read and
-        prepared meanwhile, and those before are written down.
+        prepared meanwhile, and those before are written down. None are sent where nothing came of some before them:
+        those are the next ones then.
 
         Raises what the backend raises, with what is known by then written down.
         """
@@ -66,13 +67,13 @@ class Sending:
         groups = parts(self.run, rows)
         begin_at = [part.queue for part in groups if part.queue not in self._begun]
         if begin_at:
-            self.rest()
+            if not self.rest():
+                return
             begin(self.run, list(dict.fromkeys(begin_at)))
             self._begun.update(begin_at)
         if ahead and all(part.acts is Acts.RETRY for part in groups):
             self._fly(rows, groups)
-        else:
-            self.rest()
+        elif self.rest():
             answer = Answer()
             try:
                 self._through(groups, answer)
@@ -88,10 +89,13 @@ class Sending:
         self._pending += came
         self.rest()
 
-    def rest(self) -> None:
-        """Write down what was sent. Waits for what is under way, and raises what that has met, once it is written."""
+    def rest(self) -> bool:
+        """Write down what was sent; gives whether the rows behind it are still the next ones.
+
+        Waits for what is under way, and raises what that has met, once it is written.
+        """
         try:
-            self._land()
+            return self._land()
         finally:
             self._write()
             self._cursor = None
@@ -111,7 +115,7 @@ class Sending:
         """Send once the batch before has come to its end, which is then written down while the server works."""
         calls = [Retry.of(self.run, part, self._dropped(part)) for part in groups]
         if not self._land():
-            self.rest()  # from the first of those that nothing came of: these go before
+            self.rest()
             return
         answer = Answer()
         self._flight = _Flight(rows, answer, self.run.meanwhile(partial(_call, self.run, calls, answer)))
@@ -119,21 +123,27 @@ class Sending:
         self._write()
 
     def _land(self) -> bool:
-        """Wait for what is under way. False where nothing came of some of it, though nothing went wrong."""
+        """Wait for what is under way. False where others go before the rows behind it, though nothing went wrong.
+
+        Those are rows that nothing came of, and such as waited for one that was refused: what is under way must be
+        among the first that are ready, where a loss would have it looked for.
+        """
         flight, self._flight = self._flight, None
         if flight is None:
             return True
         wait([flight.ends])
         self._came(flight.answer)
         flight.ends.result()
-        return len(flight.answer.came) == len(flight.rows)
+        came = flight.answer.came
+        lets_go = bool(self.run.terms.key) and not all(each.sent for each in came)
+        return len(came) == len(flight.rows) and not lets_go
 
     def _came(self, answer: Answer) -> None:
         """Told and kept, to be written with what comes next; after an error at once, which is raised."""
         self._pending += answer.came
         self.note(answer.came)
         if answer.unsure:
-            self.run.facts[facts.UNSETTLED] = True
+            self.run.facts |= {facts.UNSETTLED: True, facts.LATE_MS: self.run.until_ms}
         if answer.error is not None:
             self._write()
             raise answer.error
@@ -147,13 +157,14 @@ class Sending:
                 self._drops.setdefault(self.run.ref(each.row.queue_id), []).append(each.receipt)
 
     def _through(self, groups: Sequence[Part], answer: Answer) -> None:
-        until = time.monotonic() + COPYING_S
+        until, asked = time.monotonic() + COPYING_S, 0
         for part in groups:
             if part.acts is Acts.COPY:
                 copy(self.run, part, answer, self._dropped(part), until=until)
             else:
                 Retry.of(self.run, part, self._dropped(part)).call(self.run, answer)
-            if answer.error is not None or time.monotonic() >= until:
+            asked += len(part.rows)
+            if answer.error is not None or len(answer.came) < asked or time.monotonic() >= until:
                 return
 
     def _dropped(self, part: Part) -> Sequence[str]:

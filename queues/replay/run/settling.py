@@ -19,34 +19,50 @@ from queues.sendings import Receipt
 IN_DOUBT = 2 * BATCH  # rows: a batch that is sent while the one before is written down
 
 
-def settle(run: Run) -> None:
-    """Write down what a lost worker had sent; nothing where no worker was lost. Nothing is sent by it.
+def settle(run: Run) -> float:
+    """Write down what a lost worker had sent, or we ourselves before an answer was lost; nothing where neither was.
 
-    Rows are sent in their order, so those in doubt are the first that are ready. A few calls for each thousand.
+    Gives after how many seconds nothing more of it can reach the server: what is written down as not sent before that
+    may be sent all the same. Rows are sent in their order, so those in doubt are the first that are ready. Sends
+    nothing. A few calls for each thousand.
     """
-    if not run.facts.get(facts.UNSETTLED):
-        return
+    late_ms = run.facts.get(facts.LATE_MS)
+    if not run.facts.get(facts.UNSETTLED) and late_ms is None:
+        return 0.0
+    left_ms = 0.0 if late_ms is None else max(0.0, late_ms - run.clock.now_ms)
     sending = Sending(run)
     if run.facts.get(facts.CANARY_AT) is None and run.replay.started_at is not None:
-        _ask(run, sending, next_rows(run, IN_DOUBT, canary=True))
+        _ask(run, sending, canary=True)
     if run.replay.started_at is not None:
-        _ask(run, sending, next_rows(run, IN_DOUBT, canary=False))
-    run.facts.pop(facts.UNSETTLED)
+        _ask(run, sending, canary=False)
+    run.facts.pop(facts.UNSETTLED, None)
+    if not left_ms:
+        run.facts.pop(facts.LATE_MS, None)
     with run.saving():
         pass
     sending.close()
+    return left_ms / 1000.0
 
 
-def _ask(run: Run, sending: Sending, rows: Sequence[ReplayJob]) -> None:
-    """Have those answered for again that left a receipt of this plan."""
+def _ask(run: Run, sending: Sending, *, canary: bool) -> None:
+    """Have those answered for again that left a receipt of this plan, until there are none: an answer may be late."""
+    while _asked(run, sending, next_rows(run, IN_DOUBT, canary=canary)):
+        pass
+
+
+def _asked(run: Run, sending: Sending, rows: Sequence[ReplayJob]) -> int:
+    """The same once; gives how many there were."""
+    number = 0
     for part in parts(run, [row for row in rows if is_exact(row.job)]):
         for first in range(0, len(part.rows), BATCH):
             ours = _ours(run, part.rows[first : first + BATCH])
+            number += len(ours)
             if part.acts is Acts.COPY:
                 # Not read again: of large ones that would take as long as it took whoever was lost.
                 sending.found([copied_before(row, receipt_of(run, row), held) for row, held in ours])
             elif ours:
                 sending.send([row for row, _held in ours])
+    return number
 
 
 def _ours(run: Run, rows: Sequence[ReplayJob]) -> list[tuple[ReplayJob, Receipt]]:
