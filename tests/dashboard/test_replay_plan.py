@@ -340,7 +340,7 @@ def test_a_plan_that_lacks_what_the_index_had_not_read_says_so_before_and_after_
     assert notice.attrs["data-index"] == behind.index
     for part in says.split("*"):
         assert part.strip() in " ".join(notice.text.split())
-    again = "Make another plan of them there" if phase in (Phase.RUNNING, Phase.DONE) else "Make the plan again there"
+    again = "Make another plan of them" if phase in (Phase.RUNNING, Phase.DONE) else "Make the plan again"
     (link,) = (node for node in notice.children if node.tag == "a")
     assert again in link.text
     assert link.attrs["href"] == f"/failures/{group.slug}/"
