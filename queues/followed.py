@@ -11,7 +11,7 @@ from django.db.models import QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from queues.history import MINUTE_MS, History, load
+from queues.history import MINUTE_MS, MINUTES, History, load
 from queues.live import Pulse, Standing
 from queues.models import Following, Stream
 from queues.quantities import now_ms
@@ -116,13 +116,13 @@ def _stream(ref: QueueRef) -> QuerySet[Stream]:
 
 
 def _covered(source: str) -> tuple[int, range]:
-    """The last whole minute that a page should draw, and the minutes up to it that the follower has not seen."""
+    """The last whole minute that a page should draw, and the minutes of the hour up to it that nobody has seen."""
     covered_ms = Following.objects.filter(source__name=source).values_list("covered_ms", flat=True).first() or 0
     now = now_ms()
     covered = covered_ms // MINUTE_MS - 1
     # Up to date, the clock of the follower's server rules: else the newest minute would flicker at its turn.
     upto = covered if now - covered_ms < COVERS.total_seconds() * 1000 else int(now) // MINUTE_MS - 1
-    return upto, range(covered + 1, upto + 1)
+    return upto, range(max(covered, upto - MINUTES) + 1, upto + 1)
 
 
 @lru_cache(maxsize=1_200)

@@ -14,7 +14,7 @@ from django.db import connection
 from queues.events import EventKind
 from queues.follow.source import SourceFollower
 from queues.followed import histories, standings
-from queues.history import KINDS, MINUTE_MS, load
+from queues.history import KINDS, MINUTE_MS, MINUTES, load
 from queues.live import Pulse
 from queues.models import Following, Notable, Queue, Stream
 from queues.registry import SourceConfig
@@ -311,6 +311,8 @@ def test_pages_know_the_last_hour_and_not_what_nobody_saw(valkey: redis.Redis, s
     Following.objects.update(covered_ms=int(time.time() * 1000) - 10 * MINUTE_MS)
     found = histories("main")
     assert found.by_slug["shop"].series(EventKind.COMPLETED, found.upto)[-9:] == [None] * 9
+    Following.objects.update(covered_ms=0)  # or never: what is unknown is told of the hour that is drawn
+    assert len(histories("main").by_slug["shop"].lost) == MINUTES
 
 
 @pytest.mark.django_db(transaction=True)
