@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from dashboard.actions.doubled import overruled
 from queues.backend import BODY_CAP
 from queues.names import show_controls
 from queues.payload.layout import Layout
@@ -78,13 +79,18 @@ def editable(raw: bytes, rules: Rules, *, whole: bool = True) -> Editable:
 
 
 def edited(text: str, before: Editable, rules: Rules, *, may_drop: bool = False) -> bytes:
-    """The bytes that the edited text stands for. Raises Refused where it is no JSON, or a hidden value was altered.
+    """The bytes that the edited text stands for. Raises Refused where it is no JSON, or a hidden value was altered, or
+    overruled by the same key once more behind it.
 
     `may_drop`: hidden values may be replaced or taken out, never moved to where they would be shown.
     """
     text = _lf(text)
     _ensure_json(text, before)
     restored, spans = _restored(text, before, may_drop)
+    if spans and not may_drop:
+        token = _token(before.dots)
+        if overruled(text, token) - overruled(_lf(before.text), token):
+            raise Refused(_("A hidden value would count no more: the same key stands behind it again. Take it out."))
     if spans and not set(spans) <= set(secret_spans(restored, rules)):
         raise Refused(_("A hidden value was moved to where it would be shown. Leave it under its key."))
     return (restored.replace("\n", "\r\n") if before.crlf else restored).encode()
@@ -152,7 +158,7 @@ def _restored(text: str, before: Editable, may_drop: bool) -> tuple[str, list[Sp
     spans: list[Span] = []
     seen: list[int] = []
     done = length = 0
-    for token in re.finditer(f'"{dots} (\\d{{1,7}})"', text):
+    for token in _token(dots).finditer(text):
         number = int(token[1])
         if not 1 <= number <= len(secrets) or number in seen[-1:]:
             raise Refused(_altered())
@@ -170,6 +176,11 @@ def _restored(text: str, before: Editable, may_drop: bool) -> tuple[str, list[Sp
     if not once or left > _own_dots(before) or (len(seen) < len(secrets) and not may_drop):
         raise Refused(_altered())
     return "".join((*parts, rest)), spans
+
+
+def _token(dots: str) -> re.Pattern[str]:
+    """What stands for a hidden value, with its number."""
+    return re.compile(f'"{dots} (\\d{{1,7}})"')
 
 
 def _own_dots(before: Editable) -> int:
