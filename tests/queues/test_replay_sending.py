@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 import redis
@@ -25,7 +26,7 @@ from queues.replay.terms import Originals
 from queues.replay.types import Acts, Phase, Place
 from queues.types import QueueRef
 from tests.queues.replaying import OLGA, QUIET, a_queue
-from tests.queues.runs import a_plan_of, a_slice, fail, until
+from tests.queues.runs import a_plan_of, a_slice, fail, free, until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("source", "no_tasks", "no_index")]
 
@@ -75,6 +76,10 @@ def test_what_nothing_came_of_goes_before_what_was_prepared_meanwhile(
     until(plan, Phase.ENDING)
     assert waiting(valkey) == IDS
     assert (plan.sent, plan.refused, plan.to_send) == (60, 0, 0)
+
+
+def lose() -> None:
+    raise LeaseLost
 
 
 def copied(plan: Replay, *jobs: str) -> None:
@@ -145,6 +150,27 @@ def test_after_a_loss_all_that_was_under_way_is_found_though_refusals_have_let_o
     sent = {row.job for row in plan.jobs.filter(place=Place.SENT)}
     assert sent == set(waiting(valkey))
     assert len(sent) == plan.sent == SMALL
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_a_plan_that_was_cancelled_asks_until_all_that_was_sent_before_a_loss_is_written_down(
+    times: int, valkey: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is too late for that so many times: a machine slept again, or the clock of the server was put forward."""
+    plan, sends, number = a_plan_of(valkey, IDS), BullMQActions.send, itertools.count()
+
+    def late(*given: Any, until_ms: int, **how: Any) -> object:
+        return sends(*given, until_ms=0 if next(number) in range(1, times + 1) else until_ms, **how)
+
+    monkeypatch.setattr(BullMQActions, "send", late)
+    with mock.patch("queues.replay.run.sending.record", lambda _run, came: lose() if came else None):
+        a_slice(plan)
+    assert valkey.llen("bull:shop:wait") == 60
+    free(plan)
+    steering.cancel(OLGA, plan)
+    until(plan, Phase.CANCELLED)
+    assert {row.place for row in plan.jobs.all()} == {Place.SENT}
+    assert (plan.sent, plan.back) == (60, 0)
 
 
 def test_what_reaches_the_server_late_stands_in_the_ledger_of_a_plan_that_was_cancelled(

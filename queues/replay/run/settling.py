@@ -17,6 +17,8 @@ from queues.replay.types import Acts
 from queues.sendings import Receipt
 
 IN_DOUBT = 2 * BATCH  # rows: a batch that is sent while the one before is written down
+TIMES = 3  # that rows are asked for: the last time none of them has left a receipt
+AGAIN_S = 1.0
 
 
 def settle(run: Run) -> float:
@@ -30,11 +32,13 @@ def settle(run: Run) -> float:
     if not run.facts.get(facts.UNSETTLED) and late_ms is None:
         return 0.0
     left_ms = 0.0 if late_ms is None else max(0.0, late_ms - run.clock.now_ms)
-    sending = Sending(run)
+    sending, whole = Sending(run), True
     if run.facts.get(facts.CANARY_AT) is None and run.replay.started_at is not None:
-        _ask(run, sending, canary=True)
+        whole = _ask(run, sending, canary=True)
     if run.replay.started_at is not None:
-        _ask(run, sending, canary=False)
+        whole = _ask(run, sending, canary=False) and whole
+    if not whole:
+        return AGAIN_S
     run.facts.pop(facts.UNSETTLED, None)
     if not left_ms:
         run.facts.pop(facts.LATE_MS, None)
@@ -44,14 +48,16 @@ def settle(run: Run) -> float:
     return left_ms / 1000.0
 
 
-def _ask(run: Run, sending: Sending, *, canary: bool) -> None:
-    """Have those answered for again that left a receipt of this plan, until there are none: an answer may be late."""
-    while _asked(run, sending, next_rows(run, IN_DOUBT, canary=canary)):
-        pass
+def _ask(run: Run, sending: Sending, *, canary: bool) -> bool:
+    """Have those answered for again that left a receipt of this plan; False where some still are not: it was too late.
+
+    So it may be for as long as this slice, where the server's clock was put forward.
+    """
+    return any(not _asked(run, sending, next_rows(run, IN_DOUBT, canary=canary)) for _time in range(TIMES))
 
 
 def _asked(run: Run, sending: Sending, rows: Sequence[ReplayJob]) -> int:
-    """The same once; gives how many there were."""
+    """The same once; gives how many had left one."""
     number = 0
     for part in parts(run, [row for row in rows if is_exact(row.job)]):
         for first in range(0, len(part.rows), BATCH):
