@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from dashboard.replays import words
+from dashboard.replays import ends, words
 from queues.models import FailureGroup, Replay
 from queues.quantities import number
 from queues.replay.types import ACTIVE, Phase, Stop
@@ -29,10 +29,7 @@ class Line:
     @property
     def mark(self) -> tuple[str, str]:
         """The colour of how it stands, and its glyph."""
-        phase = Phase(self.replay.phase)
-        if phase is Phase.DONE and self.replay.failed:
-            return "failed", "failed"
-        return words.mark(phase)
+        return ends.mark(self.replay)
 
     @property
     def words(self) -> str:

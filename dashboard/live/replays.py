@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from dashboard.live.update import Update
-from dashboard.replays import counts, figures, keys, lines, words
+from dashboard.replays import counts, ends, figures, keys, lines
 from dashboard.replays.chart import charted
 from dashboard.replays.seen import Seen, look
 from queues.live import News, ReplaysNews
@@ -125,7 +125,7 @@ class Replays:
     def _say(self, found: Mapping[int, Replay]) -> str:
         """What a screen reader is told: that a plan whose page is shown stands otherwise."""
         moved = [
-            _("Replay %(name)s: %(phase)s.") % {"name": str(found[pk]), "phase": words.phase(found[pk].phase)}
+            _("Replay %(name)s: %(phase)s.") % {"name": str(found[pk]), "phase": ends.within(found[pk])}
             for pk, seen in self._seen.items()
             if pk in found and found[pk].phase != seen.replay.phase
         ]

@@ -9,10 +9,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.replays import not_known, words
+from dashboard.replays import ends, not_known, words
 from dashboard.replays.seen import Seen
 from dashboard.templatetags.mirante import age, icon, moment
-from queues.models import ReplayLine, ReplayQueue
+from queues.models import Replay, ReplayLine, ReplayQueue
 from queues.quantities import UNKNOWN, number
 from queues.replay.report import FailedAgain
 from queues.replay.types import HALTED, Phase, Stop, Told
@@ -45,16 +45,15 @@ def markers(seen: Seen) -> Mapping[str, str]:
     }
 
 
-def state(name: str, phase: Phase) -> SafeString:
+def state(name: str, replay: Replay) -> SafeString:
     """Where a plan stands, as a mark and a word."""
-    colour, glyph = words.mark(phase)
-    word = words.phase(phase)
+    colour, glyph = ends.mark(replay)
     return format_html(
         '<span id="{}" data-part class="st s-{}">{}<span>{}</span></span>',
         name,
         colour,
         icon(glyph),
-        word[:1].upper() + word[1:],
+        ends.word(replay),
     )
 
 
@@ -134,8 +133,6 @@ def _notice(colour: str, text: SafeString) -> SafeString:
 
 
 GLYPHS: Mapping[str, tuple[str, str]] = {
-    Told.CANARY_PASSED: ("completed", "completed"),
-    Told.DONE: ("completed", "completed"),
     Told.APPROVED: ("completed", "completed"),
     Told.CANARY_LATE: ("warn", "warn"),
     Told.STOPPED: ("warn", "warn"),
@@ -155,7 +152,7 @@ GLYPHS: Mapping[str, tuple[str, str]] = {
 
 def feed(lines: Sequence[ReplayLine]) -> SafeString:
     """What happened to it, newest first."""
-    entries = ((moment(line.at), *GLYPHS.get(line.kind, ("active", "active")), words.line(line)) for line in lines)
+    entries = ((moment(line.at), *_glyph(line), words.line(line)) for line in lines)
     return format_html(
         '<ol class="feed ruled">{}</ol>',
         format_html_join(
@@ -164,6 +161,10 @@ def feed(lines: Sequence[ReplayLine]) -> SafeString:
             ((at, colour, icon(glyph), text) for at, colour, glyph, text in entries),
         ),
     )
+
+
+def _glyph(line: ReplayLine) -> tuple[str, str]:
+    return ends.line_mark(line) or GLYPHS.get(line.kind, ("active", "active"))
 
 
 def again(seen: Seen) -> Mapping[str, Shown]:

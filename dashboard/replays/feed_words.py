@@ -203,6 +203,8 @@ def _done(facts: Facts) -> str:
     if _figure(facts, "other"):
         said = gettext("Done: %(completed)s completed, %(failed)s failed again, %(other)s gone or unknown.")
         return said % told
+    if _figure(facts, "failed") and _figure(facts, "completed") == 0:
+        return gettext("Ended: none completed, %(failed)s failed again.") % told
     return gettext("Done: %(completed)s completed, %(failed)s failed again.") % told
 
 

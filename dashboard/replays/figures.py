@@ -31,7 +31,7 @@ def drawn(seen: Seen) -> Mapping[str, SafeString]:
     made |= {"again_w": around.ended(seen), **around.again(seen), **around.targets(seen)}
     spans = {name: part(f"{key}-{name}", told) for name, told in made.items()}
     return spans | {
-        "state": around.state(f"{key}-state", seen.phase),
+        "state": around.state(f"{key}-state", seen.replay),
         "bar": part(f"{key}-bar", progress(seen, "lg")),
         "key": part(f"{key}-key", legend(seen), "key"),
         "holding": around.block(f"{key}-holding", around.holding(seen)),

@@ -74,7 +74,7 @@ def drawn(seen: Seen) -> Mapping[str, SafeString]:
     return {
         **{name: part(f"{key}-{name}", told) for name, told in made.items()},
         "failed": part(f"{key}-failed", number(replay.failed) if begun else UNKNOWN, css if begun else ""),
-        "state": around.state(f"{key}-state", seen.phase),
+        "state": around.state(f"{key}-state", seen.replay),
     }
 
 

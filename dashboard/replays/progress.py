@@ -50,9 +50,9 @@ def legend(seen: Seen) -> SafeString:
     running = min(replay.running, seen.under_way)
     retrying = min(replay.retrying, seen.under_way - running)
     waiting = seen.under_way - running - retrying
-    again = "failed" if replay.failed else "unknown"
+    done, again = "completed" if replay.completed else "unknown", "failed" if replay.failed else "unknown"
     told = [
-        ("completed", "completed", _("%(n)s completed"), replay.completed),
+        (done, "completed", _("%(n)s completed"), replay.completed),
         (again, "failed", _("%(n)s failed again"), replay.failed),
         ("active", "active", _("%(n)s active"), running),
         ("delayed", "delayed", _("%(n)s retrying"), retrying),

@@ -9,15 +9,18 @@ from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.replays import figures, lines
+from dashboard.replays.seen import see
 from queues import registry
 from queues.models import Replay
+from queues.quantities import now_ms
 from queues.registry import SourceConfig
 from queues.replay.steering.drafts import DISCARDED
-from queues.replay.types import Phase, Stop
+from queues.replay.types import Phase, Stop, Told
 from queues.types import QueueRef
 from tests.dashboard.pages import Page, link
 from tests.dashboard.people import as_role, person, signed_in
-from tests.dashboard.replayed import started
+from tests.dashboard.replayed import started, tell
 from tests.queues.replaying import a_plan
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +64,11 @@ def test_all_plans_stand_there_newest_first(viewer: Client) -> None:
         (Phase.STOPPED, {"why": Stop.NO_WORKER}, "Stopped by itself The target queue has no worker. 1,205"),
         (Phase.RUNNING, {"holding": Stop.AGE}, "Running The oldest waiting job of the target queue is older"),
         (Phase.RUNNING, {"down_since": timezone.now()}, "Running The source does not answer."),
-        (Phase.DONE, {"to_send": 0, "completed": 1_196}, "Done 1,205 of 1,205 1,196 9 9 failed again olga"),
+        (
+            Phase.DONE,
+            {"to_send": 0, "completed": 1_196},
+            "Done, 9 failed again 1,205 of 1,205 1,196 9 9 failed again olga",
+        ),
         (Phase.DONE, {"to_send": 0, "completed": 1_205, "failed": 0}, "1,205 of 1,205 1,205 0 all completed"),
         (Phase.CANCELLED, {"to_send": 0, "back": 890}, "9 failed again, 890 not sent"),
         (Phase.CANCELLED, {"sent": 0, "completed": 0, "failed": 0}, "nothing was sent"),
@@ -74,6 +81,36 @@ def test_a_row_says_how_a_plan_stands_and_what_it_came_to(
     text = rows(read(viewer))[plan.pk]
     assert text.startswith(f"R-{plan.pk} payments all failed jobs of payments")
     assert said in text
+
+
+@pytest.mark.parametrize(
+    ("values", "colour", "word"),
+    [
+        ({"completed": 11, "failed": 0}, "completed", "Done"),
+        ({"completed": 9, "failed": 2}, "warn", "Done, 2 failed again"),
+        ({"completed": 9, "failed": 0, "other": 2}, "warn", "Done, 2 gone or unknown"),
+        ({"completed": 9, "failed": 0}, "warn", "Done, 2 had not ended"),
+        ({"completed": 11, "failed": 0, "refused": 1}, "warn", "Done, 1 refused"),
+        ({"completed": 0, "failed": 11}, "failed", "All failed again"),
+        ({"completed": 0, "failed": 1, "sent": 1}, "failed", "Failed again"),
+        ({"completed": 0, "failed": 0, "sent": 0}, "paused", "Done, nothing sent"),
+    ],
+)
+def test_colour_and_word_of_one_that_is_done_depend_on_what_came_of_it(
+    viewer: Client, values: dict[str, Any], colour: str, word: str
+) -> None:
+    """On the list, on the report with its feed, and in what is pushed."""
+    plan = started(Phase.DONE, **{"total": 11, "left_out": 0, "sent": 11, "to_send": 0, "running": 0, **values})
+    facts = {name: getattr(plan, name) for name in ("completed", "failed", "other")}
+    tell(plan, Told.DONE, **facts)
+    pages = (read(viewer), f"rl-{plan.pk}-state"), (read(viewer, f"{plan.pk}/"), f"rp-{plan.pk}-state")
+    shown = [page.all("id", name)[0] for page, name in pages]
+    assert [(node.attrs["class"], node.text) for node in shown] == [(f"st s-{colour}", word)] * 2
+    seen = see(plan, now_ms())
+    pushed = {**figures.pushed(seen), **lines.parts(seen)}
+    assert all(f's-{colour}"' in pushed[name] and f"<span>{word}</span>" in pushed[name] for _page, name in pages)
+    if plan.failed or plan.other:
+        assert "i-completed" not in pushed[f"rp-{plan.pk}-lines"]
 
 
 def test_of_a_draft_it_says_how_many_it_would_send(viewer: Client) -> None:
