@@ -94,6 +94,11 @@ class LedgerQuery:
         return bool(self.as_parameters)
 
     @property
+    def only_failed_again(self) -> bool:
+        """Whether it asks for what failed again, and for all of that."""
+        return self.as_parameters == {"fate": Fate.FAILED.value}
+
+    @property
     def query_string(self) -> str:
         """The same, for the exports."""
         return f"?{urlencode(self.as_parameters)}" if self.filtered else ""

@@ -27,6 +27,8 @@ def made(by: Actor, sent: QueryDict) -> Replay:
     asked, kind = Asked(by, key=given["key"], reason=given["reason"]), From(given["kind"])
     if kind is From.GROUP:
         return _of_group(asked, sent)
+    if kind is From.AGAIN:
+        return making.of_again(asked, _other(sent.get("replay", "")))
     queue = _queue(given["source"], given["queue"])
     if kind is From.LETTERS:
         return making.of_letters(asked, queue, name=given["name"])
@@ -57,6 +59,15 @@ def _picked(queue: QueueRef, sent: QueryDict) -> Picked:
     told.setdefault("until", str(now_ms()))
     told.setlist("job", [*sent.getlist("job"), *sent.getlist("jobs")])
     return Picked.read(queue, told)
+
+
+def _other(value: str) -> Replay:
+    """The replay that a form names."""
+    known = Replay.objects.select_related("source")
+    found = known.filter(pk=int(value)).first() if value.isascii() and value.isdigit() and len(value) < 19 else None
+    if found is None:
+        raise NotFound(_("There is no such replay."))
+    return found
 
 
 def _queue(source: str, slug: str) -> QueueRef:

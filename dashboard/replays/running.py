@@ -116,7 +116,7 @@ def copies(seen: Seen) -> bool | None:
     jobs, new, _letters = ways(seen.replay.frozen, seen.terms)
     if jobs:
         return copies_by(jobs, new)
-    return None if made_from.get("kind") in (From.LETTERS, From.GROUP) else False
+    return None if made_from.get("kind") in (From.LETTERS, From.GROUP, From.AGAIN) else False
 
 
 def again(seen: Seen, live: Parts) -> Sequence[AgainRow]:

@@ -20,6 +20,7 @@ from queues.quantities import instant, now_ms
 from queues.registry import configured
 from queues.replay.forgetting import FORGOTTEN
 from queues.replay.ledger import each
+from queues.replay.types import ENDED
 
 
 @require_safe
@@ -51,6 +52,7 @@ def jobs(request: HttpRequest, pk: int) -> HttpResponse:
         "title": shown(replay.title, 120),
         "query": query,
         "found": ledger(replay, query),
+        "ended": replay.phase in ENDED,
         "forgotten": replay.step == FORGOTTEN,
         "kept": settings.MIRANTE_REPLAYS_DAYS,
         "read_ms": at_ms,

@@ -86,6 +86,7 @@ class From(StrEnum):
     GROUP = "group"  # of failures, with `queues.failures.occurrences.Which` in `made_from`
     STATE = "state"  # of a queue, all or those whose name holds something
     LETTERS = "letters"  # a dead-letter queue, all or those whose name holds something
+    AGAIN = "again"  # what failed again in another replay
 
 
 class Told(StrEnum):

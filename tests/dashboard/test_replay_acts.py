@@ -475,3 +475,19 @@ def test_the_state_of_a_plan_of_completed_jobs_leads_to_their_list(operator: Cli
     failed(payments, 0, "mails", completed=3)
     plan = drafted(PAYMENTS, State.COMPLETED)
     assert Page(operator.get(f"/replays/{plan.pk}/")).all("href", "/queues/main/payments/?state=completed")
+
+
+def test_what_failed_again_in_a_replay_becomes_a_plan_once(operator: Client, payments: redis.Redis) -> None:
+    before = standing(drafted(), Phase.DONE, sent=30, failed=2)
+    jobs = list(before.jobs.order_by("pk").values_list("pk", flat=True)[:2])
+    before.jobs.filter(pk__in=jobs).update(place="sent", fate="failed", sent_ms=1, ended_ms=2)
+    sent = {"kind": From.AGAIN.value, "source": "main", "replay": str(before.pk), "key": "k1"}
+    answers = [operator.post("/replays/plan/", sent) for _again in (1, 2)]
+    plan = Replay.objects.latest("pk")
+    assert [answer["Location"] for answer in answers] == [f"/replays/{plan.pk}/"] * 2
+    assert set(frozen(plan).jobs.values_list("job", flat=True)) == set(
+        before.jobs.filter(pk__in=jobs).values_list("job", flat=True)
+    )
+    assert AuditEntry.objects.get(action=making.PLAN, who="ana", asked=2).selection.startswith("2 jobs that failed")
+    for odd in ("", "x", "9" * 30, "0"):
+        assert operator.post("/replays/plan/", {**sent, "replay": odd, "key": "k2"}).status_code == 404

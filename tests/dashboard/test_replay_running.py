@@ -138,8 +138,8 @@ def test_a_canary_that_is_awaited_says_how_many_have_ended(operator: Client) -> 
         (Phase.PAUSED, {"go-on", "pace", "cancel"}),
         (Phase.STOPPED, {"go-on", "pace", "cancel"}),
         (Phase.CANCELLING, set()),
-        (Phase.DONE, set()),
-        (Phase.CANCELLED, set()),
+        (Phase.DONE, {"plan"}),  # of what failed again
+        (Phase.CANCELLED, {"plan"}),
     ],
 )
 def test_what_can_be_done_depends_on_where_it_stands(operator: Client, phase: Phase, verbs: set[str]) -> None:
@@ -491,7 +491,20 @@ def test_where_jobs_failed_again_their_groups_are_what_it_leads_to(operator: Cli
     row(plan, b"a", Fate.FAILED, group=group, again=group)
     page = read(operator, plan)
     assert "Resolve the group" not in page.text
-    assert "to plan a replay of those that failed again" in page.text
+    assert "A plan of the group is about all that it has failed" in page.text
+
+
+def test_what_failed_again_is_planned_from_the_report_and_from_its_rows_of_the_ledger(operator: Client) -> None:
+    plan = ended(failed=2)
+    jobs = Page(operator.get(f"/replays/{plan.pk}/jobs/?fate=failed"))
+    for page in (read(operator, plan), jobs):
+        assert "Plan replay of the 2 that failed again…" in page.text
+        (field,) = page.all("name", "replay")
+        assert (field.attrs["value"], page.all("name", "kind")[0].attrs["value"]) == (str(plan.pk), "again")
+    assert not Page(operator.get(f"/replays/{plan.pk}/jobs/?fate=failed&text=7")).all("name", "replay")
+    assert not read(as_role("viewer"), plan).all("name", "replay")
+    assert not read(operator, ended(completed=2_095, failed=0)).all("name", "replay")
+    assert not read(operator, ended(step=FORGOTTEN)).all("name", "replay")
 
 
 def test_the_report_of_a_plan_whose_ledger_was_deleted_still_tells_what_it_came_to(operator: Client) -> None:

@@ -9,11 +9,11 @@ import pytest
 import redis
 
 from queues.actions import NewJob, Target
-from queues.errors import LimitExceeded
+from queues.errors import BadInput, LimitExceeded
 from queues.failures import merging
 from queues.failures.occurrences import Where, Which
 from queues.failures.types import Kind
-from queues.models import Failure, FailureGroup, FailureStrand, Replay, ReplayLimits
+from queues.models import AuditEntry, Failure, FailureGroup, FailureStrand, Replay, ReplayLimits
 from queues.quantities import now_ms
 from queues.registry import actions
 from queues.replay import freezing, making
@@ -24,7 +24,7 @@ from queues.replay.naming import target_of
 from queues.replay.receipts import receipt
 from queues.replay.terms import Terms
 from queues.replay.types import Acts, Phase, Place, Told
-from queues.sendings import Conflict, Copy, Original, Replays
+from queues.sendings import Conflict, Copy, Fate, Original, Replays
 from queues.types import QueueRef, State
 from tests.hostile import JOB_IDS
 from tests.queues.indexing import fail, indexer, key, remove, retry, settle
@@ -340,3 +340,51 @@ def test_copies_that_a_replay_has_sent_are_told_by_the_database_and_by_the_serve
         "sent": "sent-before", "receipt": "sent-before", "fresh": "", "other": "sent-before", "newer": "",
     }  # fmt: skip
     assert plan.jobs.get(job="receipt").note == str(elsewhere)
+
+
+# What failed again in another plan
+
+
+def test_what_failed_again_in_a_plan_is_exactly_that_as_it_is_now(valkey: redis.Redis) -> None:
+    """In place, as copies elsewhere, with a letter beside, as a letter alone, and what is gone since; nothing else."""
+    fail(valkey, SHOP, *range(1, 7), reason="card declined")
+    fail(valkey, MAIL, "c3", reason="card declined")
+    scores = {job: int(valkey.zscore(key(SHOP, "failed"), job) or 0) for job in ("1", "5")}
+    letter(valkey, "L1", of=1, at=scores["1"])
+    letter(valkey, "L5", of=5, at=scores["5"])
+    before = a_plan(Phase.DONE, [b"1", b"2", b"3", b"4", b"5", b"6"], place=Place.SENT, sent=6, failed=5)
+    before.jobs.update(sent_ms=1_500, ended_ms=now_ms(), fate=Fate.FAILED)
+    before.jobs.filter(job="2").update(fate=Fate.COMPLETED)
+    before.jobs.filter(job="3").update(acts=Acts.COPY, target=a_queue(MAIL), made="c3")
+    before.jobs.filter(job="6").update(ended_ms=now_ms() + 3_600_000)  # after the set is frozen
+    indexed(SHOP, MAIL, DEAD)
+    remove(valkey, SHOP, 4, 5)
+    indexed(SHOP, MAIL, DEAD)
+    plan = making.of_again(OLGA, before)
+    assert (plan.words, plan.frozen["expected"]) == (f"4 jobs that failed again in {before}, shop", 4)
+    plan = freeze(plan)
+    told = {(row.queue.slug, row.job, row.acts, row.letter, row.conflict) for row in rows(plan)}
+    assert told == {
+        ("shop", "1", "retry", "L1", ""),
+        ("mail", "c3", "retry", "", ""),
+        ("shop", "4", "retry", "", Conflict.GONE),
+        ("shop-dlq", "L5", "copy", "", ""),
+    }
+    assert plan.jobs.get(job="1").seen == str(scores["1"]), "this stay, not the one that was replayed"
+    again = making.of_again(OLGA, plan_that_failed(plan))
+    fail(valkey, SHOP, 1, at=now_ms())
+    assert (freeze(again).jobs.get(job="1").conflict, making.later(again)) == ("", None)
+
+
+def plan_that_failed(plan: Replay) -> Replay:
+    """The same, once its first job has been sent and has failed a third time."""
+    plan.jobs.filter(job="1").update(place=Place.SENT, sent_ms=1_700, ended_ms=1_900, fate=Fate.FAILED)
+    Replay.objects.filter(pk=plan.pk).update(phase=Phase.DONE, sent=1, failed=1)
+    return plan
+
+
+def test_a_plan_of_nothing_that_failed_again_is_refused_and_the_log_says_so(valkey: redis.Redis) -> None:
+    before = a_plan(Phase.DONE, [b"1"], place=Place.SENT)
+    with pytest.raises(BadInput, match=str(before)):
+        making.of_again(OLGA, before)
+    assert AuditEntry.objects.get(action=making.PLAN).status == "refused"

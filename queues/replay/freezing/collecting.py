@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from queues.actions import BATCH, Target
 from queues.failures.store.ids import linked
 from queues.models import Letter, Replay
+from queues.replay.freezing import again
 from queues.replay.freezing.book import Book
 from queues.replay.freezing.items import New, insert
 from queues.replay.freezing.steps import Step
@@ -55,6 +56,7 @@ class Collecting:
             From.GROUP: self._of_group,
             From.STATE: self._of_state,
             From.LETTERS: self._of_letters,
+            From.AGAIN: self._of_again,
         }
         return pages.get(self._wish.kind, self._of_picked)(cursor)
 
@@ -113,6 +115,14 @@ class Collecting:
                 new = [row for each in rows if (row := _failed(each, letters))]
                 return new, f"{strand}-{rows[-1][0]}-{rows[-1][1]}"
         return (), None
+
+    def _of_again(self, cursor: str) -> Page:
+        """By the keys of the rows of the other plan."""
+        found = again.page(self._wish.replay, self.run.replay.frozen_ms or 0, int(cursor or 0))
+        if found.last is None:
+            return (), None
+        letters = _letters([known.pk for known in found.known.values()])
+        return [_told(row) for row in again.rows(self.run, self.book, found, letters)], str(found.last)
 
 
 def _failed(row: tuple[int, int, int, str, int, bool], letters: Mapping[int, tuple[int, str]]) -> New | None:

@@ -3,7 +3,17 @@
 from queues.replay.making.beginning import ensure_few, wake
 from queues.replay.making.behind import Behind
 from queues.replay.making.meant import LATER_MOST, later, missed
-from queues.replay.making.wishes import MOST_GROUPS, PLAN, of_edited, of_group, of_groups, of_jobs, of_letters, of_state
+from queues.replay.making.wishes import (
+    MOST_GROUPS,
+    PLAN,
+    of_again,
+    of_edited,
+    of_group,
+    of_groups,
+    of_jobs,
+    of_letters,
+    of_state,
+)
 
 __all__ = [
     "LATER_MOST",
@@ -13,6 +23,7 @@ __all__ = [
     "ensure_few",
     "later",
     "missed",
+    "of_again",
     "of_edited",
     "of_group",
     "of_groups",

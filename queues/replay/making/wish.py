@@ -39,6 +39,7 @@ class Wish:
     upto: int = 0  # key of the newest failure that was known
     strands: Sequence[int] = ()
     which: Which = field(default_factory=Which)
+    replay: int = 0  # key of the plan whose rows are meant that failed again, of AGAIN
 
     @property
     def about(self) -> str:
@@ -46,7 +47,7 @@ class Wish:
 
         A list keeps its key while other jobs are picked in it.
         """
-        about = f"{self.kind} {','.join(map(str, self.groups)) or self.queue}"
+        about = f"{self.kind} {','.join(map(str, self.groups)) or self.queue or self.replay}"
         if not self.targets:
             return about
         ids = b" ".join(base64.b64encode(target.id) for target in self.targets)
@@ -58,6 +59,8 @@ class Wish:
         if self.kind is From.GROUP:
             told |= {"groups": list(self.groups), "upto": self.upto, "strands": list(self.strands)}
             return told | {"which": self.which.kept()}
+        if self.kind is From.AGAIN:
+            return told | {"replay": self.replay}
         told |= {"queue": self.queue, "state": self.state.value, "letters": self.letters}
         if self.kind in (From.JOB, From.SELECTION):
             return told | {"targets": base64.b64encode(pack(self.targets)).decode("ascii")}
@@ -78,6 +81,7 @@ class Wish:
             upto=kept.get("upto", 0),
             strands=tuple(kept.get("strands", ())),
             which=Which.of(kept.get("which", {})),
+            replay=kept.get("replay", 0),
         )
 
     @classmethod

@@ -21,6 +21,7 @@ from queues.models import FailureGroup, FailureStrand, Replay
 from queues.outages import watched
 from queues.quantities import number
 from queues.replay.making import behind
+from queues.replay.making.again import failed_again, queues_of
 from queues.replay.making.beginning import (
     PLAN,
     Beginning,
@@ -32,15 +33,16 @@ from queues.replay.making.beginning import (
 )
 from queues.replay.making.meant import count
 from queues.replay.making.wish import LETTER_STATES, Wish
+from queues.replay.making.words import of_again as of_again_words
 from queues.replay.making.words import of_groups as words_of_groups
-from queues.replay.making.words import of_queue, title_of
+from queues.replay.making.words import of_queue, title_of, title_of_again
 from queues.replay.naming import SEEN, seen_text
 from queues.replay.patching import patcher
 from queues.replay.terms import Originals, Patch, PatchKind, Terms
 from queues.replay.types import From
 from queues.types import Counts, JobRef, QueueRef, State
 
-__all__ = ["PLAN", "of_edited", "of_group", "of_groups", "of_jobs", "of_letters", "of_state"]
+__all__ = ["PLAN", "of_again", "of_edited", "of_group", "of_groups", "of_jobs", "of_letters", "of_state"]
 
 MOST_GROUPS = 20
 MOST_QUEUES = 20  # of a group that are asked whether they can be written to; sending asks each again
@@ -89,6 +91,28 @@ def of_groups(asked: Asked, groups: Sequence[FailureGroup], which: Which) -> Rep
     terms = Terms.suggested(expected, letters=which.where is Where.LETTER)
     about = (asked, source, wish, title_of(groups), words, terms, now_ms, expected)
     return begin(Beginning(*about, groups=groups, behind=lacks))
+
+
+def of_again(asked: Asked, other: Replay) -> Replay:
+    """A plan of what failed again in a replay and is in its failed set, or only a letter, still. As `of_jobs`.
+
+    BadInput where nothing failed again, or its ledger was deleted by age.
+    """
+    source, wish = other.source.name, Wish(From.AGAIN, replay=other.pk)
+    if before := made_before(asked, wish):
+        return before
+    with refusing(asked, source=source, queue=None, words=title_of_again(other)):
+        with watched(source) as reader:
+            now_ms = cast(Events, reader).server_ms()
+        rows = failed_again(other.pk, now_ms)
+        for queue in queues_of(source, rows):
+            ensure_possible(queue)
+        expected = rows.count()
+        if not expected:
+            raise BadInput(_("Nothing of %(replay)s is known to have failed again.") % {"replay": str(other)})
+        ensure_few(expected)
+    words, terms = of_again_words(other, expected), Terms.suggested(expected)
+    return begin(Beginning(asked, source, wish, title_of_again(other), words, terms, now_ms, expected))
 
 
 def of_state(asked: Asked, queue: QueueRef, state: State, *, name: str = "") -> Replay:

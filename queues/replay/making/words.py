@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from queues.failures.occurrences import Which
-from queues.models import FailureGroup
+from queues.models import FailureGroup, Replay
 from queues.operations.background import of_group
 from queues.quantities import number
 from queues.replay.making.wish import Wish
@@ -29,6 +29,18 @@ def title_of(groups: Sequence[FailureGroup]) -> str:
     if len(groups) == 1:
         return groups[0].title.strip() or groups[0].slug
     return _("%(n)s groups of failures") % {"n": number(len(groups))}
+
+
+def of_again(other: Replay, count: int) -> str:
+    """What is meant of another replay."""
+    told = {"n": number(count), "replay": str(other)}
+    text = ngettext("%(n)s job that failed again in %(replay)s", "%(n)s jobs that failed again in %(replay)s", count)
+    return f"{text % told}, {other.title}"
+
+
+def title_of_again(other: Replay) -> str:
+    """What stands behind “Replay R-9 of”."""
+    return _("jobs that failed again in %(replay)s") % {"replay": str(other)}
 
 
 def of_queue(wish: Wish, queue: QueueRef) -> str:
