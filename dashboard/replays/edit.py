@@ -118,7 +118,8 @@ def begun(asked: Asked, found: Editing, seen: bytes, data: bytes) -> tuple[Repla
     QueueError where there is no plan. Waits some seconds at most for its worker.
     """
     state = found.about.state or State.FAILED
-    plan = making.of_edited(asked, found.ref, state, Target(found.ref.id, seen), data)
+    target, before = Target(found.ref.id, seen), found.new.data if found.new else None
+    plan = making.of_edited(asked, found.ref, state, target, data, before=before)
     wait(plan)
     if plan.phase == Phase.FREEZING:
         return plan, _("It is planned. Start it once its job has been looked at.")

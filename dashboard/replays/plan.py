@@ -141,6 +141,7 @@ def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mappi
         seen.permanent.permanent,
         _letters_of(replay, seen),
         keys,
+        replay.made_by,
     )
     return {
         **so_far(replay),

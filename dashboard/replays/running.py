@@ -9,8 +9,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from dashboard.access import Right, allowed
 from dashboard.replays import around, figures, keys, order_keys
 from dashboard.replays.chart import charted
+from dashboard.replays.edit_done import edit_done
 from dashboard.replays.halted import halted
 from dashboard.replays.lacking import lacking
 from dashboard.replays.outcome import Outcome, outcome
@@ -86,6 +88,7 @@ def context(request: HttpRequest, replay: Replay, **given: object) -> Mapping[st
         "plan": plan(seen),
         "terms": told(seen.terms, replay.source.name, copies(seen)) if known else (),
         "outcome": came_to(seen),
+        "edit_done": edit_done(replay, reveals=allowed(request.user, Right.REVEAL)),
         "live_source": replay.source.name if known else "",
         "live_read_ms": str(at_ms),
         "read_at": instant(at_ms),
@@ -104,7 +107,8 @@ def plan(seen: Seen) -> Sentences:
     target = queue_label(seen.replay.source.name, terms.target)
     letters = ways(seen.replay.frozen, terms)[2] > 0
     keys = order_keys.found(seen.replay, terms, reveals=False)
-    about = About(total, seen.of, copies=copies(seen), target=target, letters=letters, keys=keys)
+    by = seen.replay.made_by
+    about = About(total, seen.of, copies=copies(seen), target=target, letters=letters, keys=keys, by=by)
     return sentences(terms, about)
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.actions.ask import named, say
 from dashboard.replays import order_keys, words
 from dashboard.replays.terms_form import DAYS
-from queues.quantities import duration, number
+from queues.quantities import UNKNOWN, duration, number
 from queues.replay.pacing import curve
 from queues.replay.preview import Further, Keys, Preview
 from queues.replay.terms import Ordering, Originals, PatchKind, Terms
@@ -49,6 +49,7 @@ class About:
     permanent: int = 0
     letters: bool = False  # some have a letter beside them
     keys: Keys | None = None  # None: not known, or not to be told
+    by: str = ""  # who planned it, and so wrote the data of an edited job
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +229,10 @@ def _more(terms: Terms, about: About) -> Iterator[SafeString]:
         )
     if terms.patch:
         whole = terms.patch.kind is PatchKind.WHOLE
-        yield _plain(
-            gettext("Its data are those that you wrote.") if whole else gettext("Their data are edited first.")
-        )
+        if whole:
+            yield say(gettext("Its data are as {who} wrote them."), who=named(about.by or UNKNOWN))
+        else:
+            yield _plain(gettext("Their data are edited first."))
     if terms.key:
         text = gettext("Jobs with the same {key} keep their order, and never run at once.")
         yield say(text, key=format_html("<code>{}</code>", terms.key[:200]))

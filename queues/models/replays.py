@@ -35,6 +35,9 @@ class Replay(models.Model):
     approved_by = models.CharField(max_length=150, default="")
     terms = models.JSONField(default=dict, help_text=_("queues.replay.terms.Terms"))
     data = models.BinaryField(null=True, help_text=_("of a plan of one edited job: its new data, exact"))
+    before = models.BinaryField(
+        null=True, help_text=_("beside `data`: what would have been sent unedited; kept and deleted with it")
+    )
     entry = models.OneToOneField(
         AuditEntry, on_delete=models.SET_NULL, null=True, related_name="replay", help_text=_("of its start")
     )

@@ -63,7 +63,7 @@ def _forget_ended(days: int, batch: int, until: float) -> int:
     for plan in old.exclude(step=FORGOTTEN):
         if not _emptied(plan, batch, until):
             return done
-        Replay.objects.filter(pk=plan.pk).update(step=FORGOTTEN, data=None)
+        Replay.objects.filter(pk=plan.pk).update(step=FORGOTTEN, data=None, before=None)
         done += 1
     old.filter(step=FORGOTTEN, entry=None).delete()
     return done

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import redis
 from django.test import Client
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from dashboard.replays import edit
@@ -17,13 +18,15 @@ from queues.failures import letters
 from queues.failures.letters import Said
 from queues.models import AuditEntry, Replay, ReplayLimits
 from queues.registry import SourceConfig
-from queues.replay.terms import Originals, PatchKind, Terms
+from queues.replay.terms import Originals, Patch, PatchKind, Terms
 from queues.replay.types import Acts, Phase
 from queues.types import QueueRef
 from tests.dashboard.pages import Page, Response
 from tests.dashboard.people import as_role, person, signed_in
 from tests.dashboard.planning import frozen, sent_form
+from tests.dashboard.replayed import row
 from tests.node import Node
+from tests.queues.replaying import a_plan, a_queue
 from tests.queues.runs import until
 from tests.seed import seed_job, seed_queue
 from tests.valkey import Server
@@ -435,3 +438,75 @@ def test_hostile_names_and_data_are_text(operator: Client, valkey: redis.Redis) 
     shown = operator.post(EDIT_SEND.format(3), fields)
     assert "<img" not in Page(shown).source
     assert MARKUP in changes(shown)[0][1]
+
+
+# --- what is told of it afterwards ---------------------------------------------------------------------
+
+
+def ended(server: redis.Redis) -> Replay:
+    """The only plan once it has ended, and the server knows nothing of it any more."""
+    server.flushall()
+    plan = Replay.objects.get()
+    Replay.objects.filter(pk=plan.pk).update(phase=Phase.DONE, ended_at=timezone.now())
+    plan.jobs.update(place="sent", sent_ms=1, fate="completed", ended_ms=2, made="77")
+    return plan
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_report_tells_which_job_was_edited_and_how_when_the_server_has_forgotten_it(
+    operator: Client, valkey: redis.Redis
+) -> None:
+    operator.post(EDIT_SEND.format(3), looked(operator, typed(operator)))
+    plan = ended(valkey)
+    answer = as_role("viewer").get(f"/replays/{plan.pk}/")
+    page = Page(answer)
+    assert changes(answer) == [("out", 'before: "amount": 1.50,'), ("in", 'after: "amount": 99.90,')]
+    assert "hunter2" not in page.source
+    assert "The data of job 3 of payments, by ana. It was sent as 77 of payments." in page.text
+    for job in ("3", "77"):
+        assert page.all("href", f"/queues/main/payments/jobs/{job}/")
+    assert "Its data are as ana wrote them." in page.text
+    entry = AuditEntry.objects.get(action="replay")
+    log = Page(as_role("viewer").get(f"/audit/{entry.pk}/"))
+    assert log.all("href", f"/replays/{plan.pk}/#edit")
+    assert log.all("href", "/queues/main/payments/jobs/3/")
+    assert "failed job 3 of payments" in log.text
+
+
+@pytest.mark.usefixtures("quick", "payments")
+def test_the_report_tells_only_who_may_reveal_that_a_hidden_value_was_edited(valkey: redis.Redis) -> None:
+    admin = as_role("admin")
+    fields = typed(admin)
+    fields["payload"] = fields["payload"].replace('"•••••••• 1"', '"hunter3"').replace("99.90", "1.50")
+    admin.post(EDIT_SEND.format(3), looked(admin, fields))
+    address = f"/replays/{ended(valkey).pk}/"
+    told, hidden = Page(admin.get(address)), Page(as_role("viewer").get(address))
+    assert "before: " in told.text
+    assert "before: " not in hidden.text
+    assert "Nothing changes of what is shown here." in hidden.text
+    for page in (told, hidden):
+        assert "hunter" not in page.source
+
+
+def test_the_report_of_an_edited_letter_names_the_letter_also_where_it_stands_beside_its_failed_job(
+    payments: QueueRef,
+) -> None:
+    plan = a_plan(Phase.DONE, (), terms=Terms(patch=Patch(PatchKind.WHOLE)), made_by="ana", data=b"1", before=b"2")
+    Replay.objects.filter(pk=plan.pk).update(made_from=plan.made_from | {"letters": True})
+    row(plan, b"3", letter="155", letter_queue=a_queue(QueueRef("main", b"bull", b"dead")))
+    page = Page(as_role("viewer").get(f"/replays/{plan.pk}/"))
+    assert "What letter 155 of dead holds for its job, by ana." in page.text
+    assert page.all("href", "/queues/main/dead/jobs/155/")
+
+
+def test_the_report_tells_the_edit_of_all_jobs_and_not_to_everybody_where_it_is_about_what_is_hidden(
+    payments: QueueRef,
+) -> None:
+    plain = a_plan(Phase.DONE, (b"1",), terms=Terms(patch=Patch(PatchKind.PATHS, 'customer.tier = "gold"\nage = 7')))
+    sealed = a_plan(Phase.DONE, (b"1",), terms=Terms(patch=Patch(PatchKind.MERGE, '{"password": "swordfish"}')))
+    viewer = as_role("viewer")
+    page = Page(viewer.get(f"/replays/{plain.pk}/"))
+    assert [node.text for node in page.nodes if node.tag == "code"][-2:] == ['customer.tier = "gold"', "age = 7"]
+    answer = Page(viewer.get(f"/replays/{sealed.pk}/"))
+    assert "only who may reveal it sees how" in answer.text
+    assert "swordfish" not in answer.source

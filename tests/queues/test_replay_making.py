@@ -98,9 +98,9 @@ def test_the_words_say_which_jobs_are_meant(valkey: redis.Redis) -> None:
         making.of_group(OLGA, group, Which(name="charge")).words,
     ]
     assert told == [
-        "1 failed job of �pre:a b/<x>",
+        "failed job 1 of �pre:a b/<x>",
         "2 completed jobs of shop",
-        "1 letter of shop-dlq",
+        "letter 1 of shop-dlq",
         "all letters in shop-dlq whose name holds “pay”",
         "all letters in shop-dlq",
         "all failed jobs of shop whose name holds “pay”",

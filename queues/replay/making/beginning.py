@@ -45,6 +45,7 @@ class Beginning:
     jobs: Sequence[str] = ()  # slugs, for the log
     groups: Sequence[FailureGroup] = ()
     data: bytes | None = None
+    before: bytes | None = None  # the data of before, beside `data`
     behind: Behind | None = None  # what the index had not read; None: nothing
 
     @property
@@ -123,6 +124,7 @@ def _written(plan: Beginning) -> Replay:
         made_by=plan.asked.by.name[:150],
         terms=plan.terms.kept(),
         data=plan.data,
+        before=plan.before,
         phase=Phase.FREEZING,
         frozen_ms=plan.frozen_ms,
         frozen=_frozen(plan),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from queues import readings
 from queues.actions import BATCH, Target
 from queues.audit.types import Asked
-from queues.backend import Events
+from queues.backend import BODY_CAP, Events
 from queues.bulk.freezing import slugs
 from queues.bulk.verbs import check_name
 from queues.errors import BadInput, LimitExceeded
@@ -131,10 +131,13 @@ def of_letters(asked: Asked, queue: QueueRef, *, name: str = "") -> Replay:
     return _of_queue(asked, queue, Wish(From.LETTERS, queue.slug, State.WAITING, letters=True, name=name))
 
 
-def of_edited(asked: Asked, job: JobRef, state: State, target: Target, data: bytes) -> Replay:
+def of_edited(
+    asked: Asked, job: JobRef, state: State, target: Target, data: bytes, *, before: bytes | None = None
+) -> Replay:
     """A plan of one job with other data. `target` is the job as it was seen. See `of_jobs`.
 
-    The job itself is kept until the copy has completed.
+    The job itself is kept until the copy has completed. `before`, what would have been sent unedited, is kept with the
+    plan where pages could show it at all: the server forgets it.
     """
     patch = Patch(PatchKind.WHOLE)
     patcher(patch, data)  # BadInput for what is no JSON
@@ -142,11 +145,18 @@ def of_edited(asked: Asked, job: JobRef, state: State, target: Target, data: byt
     wish = Wish(From.JOB, job.queue.slug, state, _check(job.queue, state), targets=(target,))
     suggested = Terms.suggested(1, letters=wish.letters)
     terms = replace(suggested, patch=patch, originals=Originals.WHEN_DONE)
-    return _of_queue(asked, job.queue, wish, terms=terms, data=data)
+    kept = before if before is not None and len(before) <= BODY_CAP else None
+    return _of_queue(asked, job.queue, wish, terms=terms, data=data, was=kept)
 
 
 def _of_queue(
-    asked: Asked, queue: QueueRef, wish: Wish, *, terms: Terms | None = None, data: bytes | None = None
+    asked: Asked,
+    queue: QueueRef,
+    wish: Wish,
+    *,
+    terms: Terms | None = None,
+    data: bytes | None = None,
+    was: bytes | None = None,
 ) -> Replay:
     """What all plans about one queue have in common. One call to the server for its clock, two for its counts."""
     if before := made_before(asked, wish):
@@ -162,7 +172,7 @@ def _of_queue(
         ensure_few(expected)
     made = terms or Terms.suggested(BATCH if expected is None else expected, letters=wish.letters)
     about = (asked, queue.source, wish, queue.label, words, made, now_ms, expected, queue)
-    return begin(Beginning(*about, jobs=slugs(queue, wish.targets), data=data))
+    return begin(Beginning(*about, jobs=slugs(queue, wish.targets), data=data, before=was))
 
 
 def _waiting(counts: Counts, wish: Wish) -> int | None:

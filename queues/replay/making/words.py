@@ -13,7 +13,7 @@ from queues.operations.background import of_group
 from queues.quantities import number
 from queues.replay.making.wish import Wish
 from queues.replay.types import From
-from queues.types import QueueRef
+from queues.types import JobRef, QueueRef
 
 
 def of_groups(groups: Sequence[FailureGroup], which: Which) -> str:
@@ -47,7 +47,7 @@ def of_queue(wish: Wish, queue: QueueRef) -> str:
     """What is meant of a queue, in the active language."""
     told = {"queue": queue.label, "state": wish.state.value, "name": wish.name[:200]}
     if wish.kind in (From.JOB, From.SELECTION):
-        return _picked(wish, told)
+        return _picked(wish, queue, told)
     if wish.kind is From.LETTERS:
         if wish.name:
             return _("all letters in %(queue)s whose name holds “%(name)s”") % told
@@ -57,8 +57,11 @@ def of_queue(wish: Wish, queue: QueueRef) -> str:
     return _("all %(state)s jobs of %(queue)s") % told
 
 
-def _picked(wish: Wish, told: dict[str, str]) -> str:
+def _picked(wish: Wish, queue: QueueRef, told: dict[str, str]) -> str:
     count = len(wish.targets)
+    if count == 1:
+        told |= {"job": JobRef(queue, wish.targets[0].id).label[:80]}
+        return (_("letter %(job)s of %(queue)s") if wish.letters else _("%(state)s job %(job)s of %(queue)s")) % told
     told |= {"count": number(count)}
     if wish.letters:
         return ngettext("%(count)s letter of %(queue)s", "%(count)s letters of %(queue)s", count) % told

@@ -142,11 +142,15 @@ def chosen(terms: Terms) -> Mapping[str, Any]:
 
 
 def _entry(asked: Asked, now: Replay, number: int) -> AuditEntry:
-    """The entry of the whole replay: it runs until the runner, or who takes it back, completes it."""
+    """The entry of the whole replay: it runs until the runner, or who takes it back, completes it.
+
+    Of a plan of one job it names that.
+    """
     told = {"replay": now.pk, **chosen(Terms.of(now.terms))}
     ref, source = origin(now), now.source.name
+    only = list(now.jobs.values_list("job", flat=True)[:1]) if ref and now.total == 1 else ()
     entry = log.draft(
-        *(asked.by, START), queue=ref, source=source, parameters=told, reason=asked.reason, group=now.group
+        *(asked.by, START), queue=ref, source=source, jobs=only, parameters=told, reason=asked.reason, group=now.group
     )
     entry.asked, entry.selection = number, line(now.words, 1_000)
     entry.key, entry.status = audit.token(asked, START, now.pk), Status.RUNNING
