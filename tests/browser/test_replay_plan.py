@@ -185,6 +185,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, plan: 
         standing(plan, phase, title="q" * 200, starts_at=starts_at, note=f"It may not be {'read' * 70}.", **people)
         for width in (360, 1440):
             page.set_viewport_size({"width": width, "height": 900})
+            page.goto("about:blank")  # the page before may be about to read itself again
             page.goto(at(plan))
             for fold in page.locator("details:visible").all() if phase is Phase.DRAFT else ():
                 fold.evaluate("fold => fold.open = true")
