@@ -63,10 +63,14 @@ def _retry(found: Listing) -> str:
         return _("All of it is permanent: a retry fails the same way.")
     if passing and lasting:
         return (
-            _("A retry can help %(transient)s of these %(n)s jobs; %(permanent)s will fail the same way again.") % told
+            _(
+                "A retry can help %(transient)s of these %(n)s jobs, brought back since or not; "
+                "%(permanent)s will fail the same way again."
+            )
+            % told
         )
     if passing:
-        return _("A retry can help %(transient)s of these %(n)s jobs.") % told
+        return _("A retry can help %(transient)s of these %(n)s jobs, brought back since or not.") % told
     if lasting:
         return _("None of it is known to be transient; %(permanent)s will fail the same way again.") % told
     return _("Whether a retry helps is not known for any of it.")

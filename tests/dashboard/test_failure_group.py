@@ -24,9 +24,12 @@ from queues.models import (
 )
 from queues.quantities import HOUR, MINUTE, now_ms
 from queues.registry import SourceConfig
+from queues.replay.steering.drafts import DISCARDED
 from queues.replay.types import Phase, Stop
+from queues.sendings import Fate
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
+from tests.dashboard.replayed import row
 from tests.failing import indexing, make_group
 from tests.queues.replaying import a_plan
 
@@ -392,6 +395,29 @@ def test_the_replays_of_a_group_stand_on_its_page_with_their_outcomes(operator: 
     assert list(lines) == [str(well.pk), str(stopped.pk)]
     assert " ".join(lines[str(stopped.pk)].split()).endswith("3 22 its canary stopped it")
     assert "all completed" in lines[str(well.pk)]
+
+
+def test_a_replay_that_was_made_otherwise_stands_there_with_what_became_of_the_jobs_of_the_group(
+    operator: Client, group: FailureGroup
+) -> None:
+    """Of letters, of a queue, of picked jobs: by the rows of its ledger, of merged groups too."""
+    merged = make_group(title="the same under another name")
+    FailureGroup.objects.filter(pk=merged.pk).update(merged_into=group)
+    letters = a_plan(Phase.DONE, total=144, sent=135, completed=133, failed=2)
+    fates = [Fate.COMPLETED, Fate.COMPLETED, Fate.FAILED, Fate.NONE]
+    for number, fate in enumerate(fates):
+        row(letters, b"%d" % number, fate, group=merged if number else group, place="sent" if fate else "left-out")
+    row(letters, b"9", Fate.FAILED, group=make_group(title="another"))
+    a_plan(Phase.CANCELLED, [b"x"], step=DISCARDED).jobs.update(group=group)
+    page = _page(operator, group)
+    lines = {node.attrs["data-replay"]: " ".join(node.text.split()) for node in page.all("data-replay")}
+    assert list(lines) == [str(letters.pk)]
+    assert lines[str(letters.pk)].endswith("of its 144 jobs, those of this group olga 3 of 4 2 1 2 of 4 completed")
+    assert "Nothing besides the replays above." in page.text
+    says = "Nothing of it is failed, or a letter, any more."
+    assert says not in page.text
+    group.strands.update(present=0)
+    assert says in _page(operator, group).text
 
 
 def test_a_replay_of_a_group_is_planned_from_its_page(
