@@ -75,6 +75,19 @@ def test_its_head_says_what_it_is_how_it_stands_and_who_started_it(operator: Cli
     assert f"/failures/{group.slug}/" in page.source
 
 
+def test_without_javascript_a_link_reads_it_again_until_it_has_ended(operator: Client) -> None:
+    def links(plan: Replay) -> list[str]:
+        # What a browser without scripts sees; the page itself reads no address again that forms would lose by it.
+        blocks = [node for node in read(operator, plan).nodes if node.tag == "noscript"]
+        inside = [node for block in blocks for node in block.children if node.tag == "a"]
+        return [node.attrs["href"] for node in inside]
+
+    running, paused, over = started(), started(Phase.PAUSED), started(Phase.DONE, to_send=0)
+    assert links(running) == [f"/replays/{running.pk}/"]
+    assert links(paused) == [f"/replays/{paused.pk}/"]
+    assert links(over) == []
+
+
 def test_without_a_group_it_says_from_what_it_was_made(operator: Client) -> None:
     assert "from all failed jobs of payments" in read(operator, started()).text
 
