@@ -66,6 +66,12 @@ def asks_for(request: HttpRequest, fragment: str) -> bool:
     return htmx.target == fragment or htmx.target.startswith(f"{fragment}-")
 
 
+def asks_for_part(request: HttpRequest) -> bool:
+    """Whether htmx asks for a part of a page, whichever."""
+    htmx: HtmxDetails | None = getattr(request, "htmx", None)
+    return htmx is not None and bool(htmx) and not htmx.boosted
+
+
 def _rendered(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
     """What Django's `render` puts into a response, with the memory free at once.
 
@@ -91,8 +97,7 @@ class QueueErrorMiddleware:
         if not isinstance(error, QueueError):
             return None
         status = status_of(error)
-        fragment = getattr(request, "htmx", None) and not request.htmx.boosted  # type: ignore[attr-defined]
-        template = "errors/queue_error.html#note" if fragment else "errors/queue_error.html"
+        template = "errors/queue_error.html#note" if asks_for_part(request) else "errors/queue_error.html"
         sent = request.method == "POST"
         context = {
             "error": error,

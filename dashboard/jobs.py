@@ -121,6 +121,8 @@ class JobView:
             return _("In no list: no worker will take it")
         if self.state is State.FAILED and made is not None:
             most = most or 1
+            if made > most:  # each retry by hand is one more, whatever was allowed
+                return _("Failed after %(n)s attempts") % {"n": number(made)}
             text = ngettext("Failed after %(n)s of %(max)s attempt", "Failed after %(n)s of %(max)s attempts", most)
             return text % {"n": number(made), "max": number(most)}
         if self.state is State.ACTIVE and self.row.attempts_started:
@@ -136,8 +138,12 @@ class JobView:
     @cached_property
     def summary(self) -> str:
         """A sentence that explains what the state alone does not."""
+        made, most = self.row.attempts_made, self.row.attempts_max or 1
         if self.state is State.FAILED and self.job.ended_by_stall:
             return _("Its worker died or hung too often; that ends a job whatever attempts it has left.")
+        if self.state is State.FAILED and made is not None and made > most:
+            text = _("Its options allow %(max)s; each retry or replay added to them.")
+            return text % {"max": number(most)}
         if self.state is State.ACTIVE and self.job.lock_ttl_ms is None:
             return _("No worker holds its lock: it will be found stalled and run again.")
         return ""

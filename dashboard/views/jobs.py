@@ -12,11 +12,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import record, requires_right
 from dashboard.failures.links import OfJob, of_job
-from dashboard.http import page
+from dashboard.http import asks_for_part, page
 from dashboard.jobs import LOGS, LOGS_ALONE, JobView, fitted_logs, hidden_in, log_context
 from dashboard.live.job_feed import happened
+from dashboard.replays.of_job import of_job as of_job_sent
 from queues import followed, masking, notables, outages, readings
-from queues.errors import BadInput
+from queues.errors import BadInput, NotFound
 from queues.events import Event
 from queues.failures import letters
 from queues.names import visible
@@ -38,8 +39,20 @@ class _Read:
 
 @require_safe
 def job(request: HttpRequest, source: str, queue: str, job: bytes) -> HttpResponse:
-    """Everything about one job."""
-    return page(request, "jobs/job.html", _context(_read(source, queue, job)))
+    """Everything about one job; of one that is gone what replays know of it, if they do."""
+    try:
+        read = _read(source, queue, job)
+    except NotFound as error:
+        return _gone(request, JobRef(QueueRef.from_slug(source, queue), job), error)
+    return page(request, "jobs/job.html", _context(read))
+
+
+def _gone(request: HttpRequest, ref: JobRef, error: NotFound) -> HttpResponse:
+    sends = of_job_sent(ref)
+    if not sends or asks_for_part(request):
+        raise error
+    context = {"ref": ref, "queue": ref.queue, "source": ref.queue.source, "error": error, "sends": sends}
+    return page(request, "jobs/gone.html", context, status=404)
 
 
 @require_POST
@@ -78,6 +91,7 @@ def _context(read: _Read) -> dict[str, object]:
         "happened": happened(read.kept, read.job),
         "after": read.after,
         "known": _known(read),
+        "sends": of_job_sent(read.ref),
         **log_context(fitted_logs(read.logs, LOGS)),
         **_read_now(),
     }

@@ -120,6 +120,29 @@ def test_numbers_move_and_buttons_follow_without_a_reload(
     never_reloaded(page)
 
 
+def test_what_an_extension_styled_is_put_in_again_without_breaking_the_policy(
+    page: Page, sign_in: SignIn, source: SourceConfig
+) -> None:
+    plan = whole()
+    sign_in("operator")
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"/replays/{plan.pk}/")
+    # A password manager, or what takes pictures of a page, leaves an attribute behind in what has been styled.
+    styled = page.evaluate(
+        """() => {
+            const all = [...document.querySelectorAll("#replay [id]")];
+            for (const each of all) { each.dataset.old = ""; each.style.color = "red"; each.style.color = ""; }
+            return all.filter((each) => each.hasAttribute("style")).length;
+        }"""
+    )
+    assert styled > 0
+    page.evaluate("htmx.trigger('#replay', 'moved')")
+    expect(page.locator("#replay [data-old]")).to_have_count(0, timeout=PATIENCE_MS)
+    page.wait_for_function("!document.querySelector('.htmx-settling, .htmx-swapping')")
+    assert [text for text in said if "style" in text] == []
+
+
 def change(plan: Replay, **values: object) -> None:
     """As a runner does."""
     Replay.objects.filter(pk=plan.pk).update(**values, changed_at=timezone.now())

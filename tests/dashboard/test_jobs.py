@@ -9,11 +9,16 @@ import pytest
 import redis
 from django.test import Client
 
-from queues.models import Notable, Queue, Source, Stream
+from queues.models import Notable, Queue, ReplayJob, Source, Stream
+from queues.names import encode_part
 from queues.registry import SourceConfig
+from queues.replay.types import Acts, Place
+from queues.sendings import Fate
 from queues.types import QueueRef
 from tests.dashboard.pages import Page, link
 from tests.dashboard.people import as_role
+from tests.dashboard.replayed import row, started
+from tests.queues.replaying import a_queue
 from tests.seed import seed_job, seed_queue
 from tests.valkey import RedisCommands
 
@@ -366,3 +371,53 @@ def test_only_the_end_of_a_log_can_grow(viewer: Client, mail: QueueRef, valkey: 
     valkey.rpush("bull:mail:7:logs", *(f"line {n}" for n in range(1, 251)))
     assert not Page(viewer.get("/queues/main/mail/jobs/7/logs/?first=101")).all("id", "log-lines")
     assert Page(viewer.get("/queues/main/mail/jobs/7/logs/?first=151")).all("id", "log-lines")
+
+
+def test_a_job_that_is_gone_is_told_as_far_as_replays_know_of_it(viewer: Client, mail: QueueRef) -> None:
+    path = "/queues/main/mail/jobs/2039/"
+    assert "R-" not in Page(viewer.get(path)).text
+    older, newer = started(), started()
+    row(older, b"2039", Fate.FAILED, ref=mail)
+    row(newer, b"2039", Fate.COMPLETED, ref=mail)
+    row(started(), b"2039", ref=mail, place=Place.LEFT_OUT, sent_ms=None)  # one that was not sent tells nothing
+    row(started(), b"20390", Fate.COMPLETED, ref=mail)
+    answer = viewer.get(path)
+    page = Page(answer)
+    told = page.all("data-sent-by")
+    assert answer.status_code == 404
+    assert "There is no job 2039 in mail." in page.text
+    assert [each.attrs["data-sent-by"] for each in told] == [str(newer.pk), str(older.pk)]
+    assert "completed at" in " ".join(told[0].text.split())
+    assert "failed again at" in " ".join(told[1].text.split())
+    links = [node.attrs["href"] for node in told[0].children if node.tag == "a"]
+    assert links == [f"/replays/{newer.pk}/", f"/replays/{newer.pk}/jobs/?text=2039"]
+    # A part of a page that was asked for gets a note, and not a whole page put into it.
+    assert "R-" not in viewer.get(path, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_a_letter_that_was_replayed_leads_to_its_job_and_that_one_back(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    dead = seed_queue(valkey, "mail-dlq")
+    plan = started()
+    sent = row(plan, b"a/b", Fate.COMPLETED, ref=dead, original="removed", acts=Acts.COPY)
+    ReplayJob.objects.filter(pk=sent.pk).update(target=a_queue(mail), made="77")
+    away = viewer.get(f"/queues/main/mail-dlq/jobs/{encode_part(b'a/b')}/")
+    (told,) = Page(away).all("data-sent-by")
+    assert away.status_code == 404
+    assert "removed here, as the plan said" in " ".join(told.text.split())
+    assert "/queues/main/mail/jobs/77/" in [node.attrs.get("href") for node in told.children]
+    put(valkey, mail, "77", "completed")
+    there = viewer.get("/queues/main/mail/jobs/77/")
+    (told,) = Page(there).all("data-sent-by")
+    assert there.status_code == 200
+    assert f"/queues/main/mail-dlq/jobs/{encode_part(b'a/b')}/" in [node.attrs.get("href") for node in told.children]
+
+
+def test_attempts_beyond_those_that_its_options_allow_are_explained(
+    viewer: Client, mail: QueueRef, valkey: redis.Redis
+) -> None:
+    put(valkey, mail, opts='{"attempts":3}', atm=5, finishedOn=1, failedReason="no")
+    page = Page(viewer.get("/queues/main/mail/jobs/7/"))
+    assert "Failed after 5 attempts" in page.text
+    assert "Its options allow 3; each retry or replay added to them." in page.text
