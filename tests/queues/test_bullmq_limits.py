@@ -243,10 +243,10 @@ def test_a_server_that_has_too_few_replicas_takes_no_writes(guarded: Server) -> 
 @pytest.mark.parametrize("binary", [valkey_binary, redis_binary], ids=["valkey", "redis"])
 def test_a_server_that_cannot_save_its_data_takes_no_writes(binary: Callable[[], str], start_redis: StartRedis) -> None:
     server = start_redis("--save", "3600 1", "--dbfilename", "folder", binary=binary())
-    (server.folder / "folder").mkdir()
     operating = BullMQActions(server.config())
     with server.client() as client:
         seed_queue(client, "shop", waiting=1)
+        (server.folder / "folder").mkdir()  # now that it answers: before, it may still be looking for what it had saved
         client.bgsave()
         eventually(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err")
     assert "cannot save" in operating.read_only(SHOP)
