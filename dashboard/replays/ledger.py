@@ -34,6 +34,7 @@ FATES = (Fate.COMPLETED, Fate.FAILED, Fate.GONE, Fate.UNKNOWN, Fate.NONE)
 _DIGEST = re.compile(rb"~\.[0-9a-f]{64}")  # stands for an id that is too long to be kept
 UNHINDERED = "none"  # `conflict` of what nothing was in the way of: the same
 UNDER_WAY = "under-way"  # `fate` of what has not ended: in the query string nothing means all
+GOING = frozenset({UNDER_WAY, *(fate.value for fate in Fate if fate not in ENDS)})  # ordered by when they were sent
 TONES: Mapping[Fate, tuple[str, str]] = {
     Fate.NONE: ("waiting", "waiting"),
     Fate.WAITING: ("waiting", "waiting"),
@@ -94,6 +95,22 @@ class LedgerQuery:
         return bool(self.as_parameters)
 
     @property
+    def order_words(self) -> str:
+        """In which order the rows stand, as part of a sentence."""
+        if not self.fate:
+            return _("in the order of the plan")
+        return (
+            _("those that were sent first come first") if self.fate in GOING else _("the last that ended comes first")
+        )
+
+    @property
+    def beside(self) -> tuple[str, str]:
+        """What the pages before and behind one hold."""
+        if self.fate and self.fate not in GOING:
+            return _("Ended later"), _("Ended earlier")
+        return _("Sent earlier"), _("Sent later")
+
+    @property
     def only_failed_again(self) -> bool:
         """Whether it asks for what failed again, and for all of that."""
         return self.as_parameters == {"fate": Fate.FAILED.value}
@@ -144,6 +161,13 @@ class Line:
         said = reason(self.row, self.terms)
         note = shown(self.row.note, 160) if self.row.conflict is not Conflict.NONE else ""
         return show_controls(f"{said}: {note}" if note else said, keep="")
+
+    @property
+    def before(self) -> str:
+        """What the error is that stands there where it is that of before the replay."""
+        if self.row.place is Place.SENT and self.fate is Fate.FAILED:
+            return _("had failed with it before; the error now is not known")
+        return _("had failed with it before")
 
     @property
     def name(self) -> str:

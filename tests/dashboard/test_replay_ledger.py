@@ -67,11 +67,14 @@ def test_a_row_says_what_a_job_is_and_what_became_of_it(viewer: Client) -> None:
     row(plan, b"same", Fate.FAILED, rank=2, group=before, again=before)
     row(plan, b"new", Fate.FAILED, rank=3, group=before, again=other, canary=True)
     row(plan, b"out", rank=4, place=Place.LEFT_OUT, conflict=Conflict.TWIN, note="job-9", sent_ms=None)
+    row(plan, b"unread", Fate.FAILED, rank=6, group=before)
     row(plan, b"unsent", rank=5, place=Place.READY, sent_ms=None)
     page = read(viewer, plan)
     told = dict(zip(jobs(page), rows(page), strict=True))
     assert "charge payments" in told["ok"]
     assert "itself completed" in told["ok"]
+    assert "ETIMEDOUT had failed with it before" in told["ok"]
+    assert "ETIMEDOUT had failed with it before; the error now is not known" in told["unread"]
     assert "failed again" in told["same"]
     assert "ETIMEDOUT the same error as before" in told["same"]
     assert "Captured another error than before" in told["new"]
@@ -157,6 +160,30 @@ def test_it_has_pages_in_the_order_of_sending(viewer: Client) -> None:
     later = read(viewer, plan, link(page, "next"))
     assert jobs(later) == [f"j{number:02}" for number in range(9, -1, -1)]
     assert jobs(read(viewer, plan, link(later, "prev"))) == jobs(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "fate", "said"),
+    [
+        ("", Fate.COMPLETED, "j00 2,118 jobs, in the order of the plan; a|Sent earlier|Sent later"),
+        ("?fate=completed", Fate.COMPLETED, "j59 the last that ended comes first|Ended later|Ended earlier"),
+        ("?fate=under-way", Fate.NONE, "j00 those that were sent first come first|Sent earlier|Sent later"),
+    ],
+)
+def test_it_says_in_which_order_its_rows_are_and_how_many_are_shown(
+    viewer: Client, query: str, fate: Fate, said: str
+) -> None:
+    plan = started()
+    for number in range(60):
+        ended = {"ended_ms": 5_000 + number} if fate else {}
+        row(plan, b"j%02d" % number, fate, rank=number, sent_ms=1_000 + number, **ended)
+    page = read(viewer, plan, query)
+    first, _blank, words = said.partition(" ")
+    assert jobs(page)[0] == first
+    text = " ".join(page.text.split())
+    assert all(each in text for each in words.split("|"))
+    assert ("Some of 2,118 jobs" in text) == bool(query)
+    assert "1 of 2,118 jobs." in " ".join(read(viewer, plan, f"?text=j07&{query[1:]}").text.split())
 
 
 @pytest.mark.parametrize("query", ["?later=x", "?earlier=1"])
