@@ -115,8 +115,11 @@ def _by_reason(buttons: Sequence[Button]) -> Sequence[tuple[str, Sequence[Button
     return list(found.items())
 
 
-def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
-    """The bar of a job. One short call to the server, none for who may do nothing."""
+def job_bar(user: off.User, ref: JobRef, job: Job, *, permanent: bool = False) -> Bar:
+    """The bar of a job. One short call to the server, none for who may do nothing.
+
+    `permanent`: it failed as it would fail again, so that a retry is not what it leads with.
+    """
     state = job.states[0] if job.states else None
     if state is State.ACTIVE and job.lock_ttl_ms is not None:
         return Bar((), said=_("Nothing can be done to it now. %(why)s") % {"why": off.locked(job.lock_ttl_ms)})
@@ -134,8 +137,8 @@ def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
     menu = [button(action) for action in hidden]
     if state in (State.FAILED, State.COMPLETED) and job.deduplication_id:
         menu.append(_release(user, ref, job.deduplication_id, can))
-    way = _edit_replay(user, ref, job, can)
-    first = not (way and way.first)  # of a letter nothing is likelier than to send it again
+    way = _edit_replay(user, ref, job, can, permanent=permanent)
+    first = not permanent and not (way and way.first)  # of a letter nothing is likelier than to send it again
     return Bar(
         [button(action, first=first and at == 0 and action not in DANGEROUS) for at, action in enumerate(shown)],
         menu,
@@ -143,7 +146,7 @@ def job_bar(user: off.User, ref: JobRef, job: Job) -> Bar:
     )
 
 
-def _edit_replay(user: off.User, ref: JobRef, job: Job, can: Ability) -> Way | None:
+def _edit_replay(user: off.User, ref: JobRef, job: Job, can: Ability, *, permanent: bool) -> Way | None:
     """To the editor of a job that can be sent again: it has ended, or is a dead letter. At most one query."""
     state = job.states[0] if job.states else None
     if job.row.missing or Capability.REPLAYS not in backend(ref.queue.source).capabilities:
@@ -156,7 +159,8 @@ def _edit_replay(user: off.User, ref: JobRef, job: Job, can: Ability) -> Way | N
         return None
     address = reverse("edit-replay", args=[ref.queue.source, ref.queue.slug, ref.id])
     why = off.by_role(user, access.Right.REPLAY) or why
-    return Way(EDIT_REPLAY, address, why, first=state in LETTER_STATES and not why)
+    leads = state in LETTER_STATES or (permanent and state is State.FAILED)
+    return Way(EDIT_REPLAY, address, why, first=leads and not why)
 
 
 def _release(user: off.User, ref: JobRef, deduplication_id: bytes, can: Ability) -> Button:

@@ -27,6 +27,7 @@ from queues.failures import letters
 from queues.operations.ability import Ability, ability
 from queues.quantities import number
 from queues.registry import backend
+from queues.replay.making.wish import LETTER_STATES
 from queues.types import Capability, JobPage, QueueRef, State
 
 COUNTED = frozenset({Action.RETRY, Action.PROMOTE, Action.REMOVE})
@@ -48,7 +49,8 @@ class Verb:
 class Bar:
     """`total` is how many match, None where nobody knows; `matching` offers all of them, "" where it cannot.
 
-    `plan`: a replay of what is picked can be planned; `plan_off` says why it may not.
+    `plan`: a replay of what is picked can be planned; `plan_off` says why it may not. `letters`: these are letters, of
+    which nothing is likelier than to send them again.
     """
 
     ref: QueueRef
@@ -59,6 +61,7 @@ class Bar:
     read_ms: int
     plan: bool = False
     plan_off: str = ""
+    letters: bool = False
 
     @property
     def reasons(self) -> Sequence[str]:
@@ -72,7 +75,7 @@ def bar(context: Context, ref: QueueRef, query: JobsQuery, jobs: JobPage | None)
     if jobs is None or not jobs.rows or Capability.ACTIONS not in backend(ref.source).capabilities:
         return None
     state = None if query.together else query.state
-    total, can = _total(query, jobs), ability(ref)
+    total, can, planned = _total(query, jobs), ability(ref), plans(ref, state)
     return Bar(
         ref=ref,
         verbs=verbs(request.user, ref, state, can),
@@ -80,8 +83,9 @@ def bar(context: Context, ref: QueueRef, query: JobsQuery, jobs: JobPage | None)
         total=total,
         matching=_matching(state, query.name, total) if state else "",
         read_ms=jobs.read_ms,
-        plan=plans(ref, state),
+        plan=planned,
         plan_off=off.by_role(request.user, Right.REPLAY) or can.nothing,
+        letters=planned and state in LETTER_STATES,
     )
 
 
@@ -90,8 +94,7 @@ def plans(ref: QueueRef, state: State | None) -> bool:
     if state is None or Capability.REPLAYS not in backend(ref.source).capabilities:
         return False
     return state in (State.FAILED, State.COMPLETED) or (
-        state in (State.WAITING, State.PRIORITIZED, State.DELAYED)
-        and letters.is_letters(ref, readings.names(ref.source))
+        state in LETTER_STATES and letters.is_letters(ref, readings.names(ref.source))
     )
 
 

@@ -10,9 +10,11 @@ from django.http import HttpRequest
 
 from dashboard import fates
 from dashboard.actions import bars
+from dashboard.failures.links import OfJob
 from queues import audit, undo
 from queues.actions import Outcome
 from queues.audit import Status
+from queues.failures.types import Kind
 from queues.models import AuditEntry, RemovedJob
 from queues.names import decode_part
 from queues.types import Job, JobRef, QueueInfo, QueueRef
@@ -33,10 +35,11 @@ class Told:
 
 
 @register.simple_tag(takes_context=True)
-def job_bar(context: template.Context, ref: JobRef, job: Job) -> bars.Bar:
-    """The bar of a job for the reader of this page."""
+def job_bar(context: template.Context, ref: JobRef, job: Job, known: OfJob | None = None) -> bars.Bar:
+    """The bar of a job for the reader of this page. `known` is what the index of failures knows of it."""
     request: HttpRequest = context["request"]
-    return bars.job_bar(request.user, ref, job)
+    permanent = known is not None and known.alike is not None and known.alike.told.kind is Kind.PERMANENT
+    return bars.job_bar(request.user, ref, job, permanent=permanent)
 
 
 @register.simple_tag(takes_context=True)

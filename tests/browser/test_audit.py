@@ -30,3 +30,14 @@ def test_the_filter_is_folded_on_a_phone_alone(page: Page, source: SourceConfig,
     who.press("Enter")
     expect(summary).to_have_text("Filter Who nobody")
     assert axe_findings(page) == []
+
+
+def test_on_a_phone_no_cell_of_an_entry_runs_into_the_next(page: Page, source: SourceConfig, sign_in: SignIn) -> None:
+    sign_in("admin")
+    audit.record(audit.Actor("ana", "admin"), "export-replay")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/audit/")
+    cells = page.locator("tr[data-entry] > td")
+    wide = "cells => cells.filter(each => each.scrollWidth > each.clientWidth).map(each => each.innerText)"
+    expect(cells.first).to_be_visible()
+    assert cells.evaluate_all(wide) == []

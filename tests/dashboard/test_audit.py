@@ -330,6 +330,12 @@ def test_an_export_holds_what_the_filters_mean_as_csv_and_as_json_lines(admin: C
     assert lines[0]["jobs"] == ["1"]
 
 
+def test_an_entry_about_no_queue_names_none(viewer: Client) -> None:
+    wrote(action="export-replay", queue="", jobs=[])
+    (cell,) = [node for node in Page(viewer.get("/audit/")).nodes if node.attrs.get("class") == "queue"]
+    assert cell.text.strip() == "none"  # and not the source, as if that were one
+
+
 def test_an_export_is_an_entry_itself(admin: Client) -> None:
     _text(admin.get("/audit/export.csv?who=bia"))
     entry = AuditEntry.objects.get(action="export-audit")

@@ -209,6 +209,26 @@ def test_the_page_of_a_failed_job_says_its_class_what_to_do_and_how_many_are_lik
     assert f"/failures/{group.slug}/jobs/" in hrefs(known)
 
 
+@pytest.mark.parametrize(("kind", "leads"), [("permanent", "Edit and replay…"), ("transient", "Retry…")])
+def test_the_button_that_leads_is_the_one_that_can_help(
+    payments: QueueRef, valkey: redis.Redis, kind: Kind, leads: str
+) -> None:
+    (job,) = fail(valkey, make_group(failures=1, kind=kind))
+    page = Page(as_role("operator").get(f"/queues/main/payments/jobs/{job}/"))
+    (leading,) = [node for node in page.all("class") if "pri" in node.attrs["class"].split()]
+    assert leading.text.strip() == leads
+
+
+def test_of_letters_nothing_is_likelier_than_to_plan_their_replay(dead: QueueRef, valkey: redis.Redis) -> None:
+    make_group(failures=1)
+    post(valkey, dead, Failure.objects.get())
+    page = Page(as_role("operator").get("/queues/main/payments-dlq/?state=waiting"))
+    leading = [node for node in page.nodes if "pri" in node.attrs.get("class", "").split()]
+    assert [" ".join(node.text.split()) for node in leading] == ["Plan replay of all letters…", "Plan replay …"]
+    verbs = [node.attrs["data-verb"] for node in page.all("data-verb")]
+    assert verbs[0] == "plan"
+
+
 def test_a_job_that_has_not_failed_says_nothing_of_groups(
     viewer: Client, payments: QueueRef, valkey: redis.Redis
 ) -> None:
