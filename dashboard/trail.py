@@ -93,6 +93,7 @@ ACTION_WORDS: Mapping[str, Promise] = {
     "replay-take-back": _("Take back the start of a replay"),
     "replay-pause": _("Pause a replay"),
     "replay-go-on": _("Let a replay go on"),
+    "replay-change": _("Change the plan of a replay"),
     "replay-pace": _("Change the pace of a replay"),
     "replay-cancel": _("Cancel a replay"),
     "replay-discard": _("Discard a plan of a replay"),

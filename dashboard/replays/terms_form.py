@@ -269,11 +269,15 @@ class TermsForm(ActForm):
         return as_sent(typed)
 
     def _chosen(self, given: Mapping[str, Any]) -> Mapping[Conflict, Any]:
-        """What was chosen about conflicts; about those that the form does not show, what was so before."""
+        """What was chosen about conflicts; about those that the form does not show, what was so before.
+
+        What is done unless somebody chooses is no choice: who only starts a plan has not changed it.
+        """
         chosen = dict(self.before.choices)
         for conflict in self.shape.conflicts:
             choice = next(each for each in CHOICES[conflict] if each.value == given[_named(conflict)])
-            chosen[conflict] = choice
+            if choice is not self.before.choice(conflict):
+                chosen[conflict] = choice
         return chosen
 
 

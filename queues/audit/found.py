@@ -23,7 +23,7 @@ ABOUT_REPLAYS = (
     "plan-replay",
     "replay",
     *("replay-approve", "replay-refuse", "replay-take-back", "replay-pause", "replay-go-on", "replay-pace"),
-    *("replay-cancel", "replay-discard", "export-replay"),
+    *("replay-change", "replay-cancel", "replay-discard", "export-replay"),
 )
 
 

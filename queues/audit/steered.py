@@ -57,6 +57,7 @@ def steered(entry: AuditEntry, told: Mapping[Outcome, int]) -> str:
         "replay-take-back": _("Taken back before anything was sent"),
         "replay-pause": _("Paused"),
         "replay-go-on": _("Goes on"),
+        "replay-change": _("The plan was changed"),
         "replay-pace": _("The pace was changed"),
         "replay-cancel": _("Cancelled: nothing more is sent"),
         "replay-discard": _("Discarded"),

@@ -11,7 +11,7 @@ from queues.audit import Asked, Status
 from queues.errors import WrongState
 from queues.models import AuditEntry, Replay
 from queues.replay import steering
-from queues.replay.steering.starting import chosen
+from queues.replay.steering.drafts import chosen
 from queues.replay.terms import Patch, PatchKind, Terms
 from queues.replay.types import Phase
 from tests.dashboard.pages import Page

@@ -175,7 +175,7 @@ def test_it_says_in_which_order_its_rows_are_and_how_many_are_shown(
 ) -> None:
     plan = started()
     for number in range(60):
-        ended = {"ended_ms": 5_000 + number} if fate else {}
+        ended: dict[str, Any] = {"ended_ms": 5_000 + number} if fate else {}
         row(plan, b"j%02d" % number, fate, rank=number, sent_ms=1_000 + number, **ended)
     page = read(viewer, plan, query)
     first, _blank, words = said.partition(" ")

@@ -22,7 +22,8 @@ from queues.registry import SourceConfig
 from queues.replay.making import Behind
 from queues.replay.preview import Effect, Target
 from queues.replay.terms import Terms
-from queues.replay.types import CHOICES, Phase
+from queues.replay.types import CHOICES, Choice, Phase
+from queues.sendings import Conflict
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
 from tests.dashboard.planning import FULL, PAYMENTS, drafted, failed, sent_form, standing
@@ -59,8 +60,11 @@ def test_the_form_gives_back_the_terms_that_it_shows(terms: Terms) -> None:
     shown = {name: value for name, value in initial(terms, "main").items() if value is not None and value is not False}
     form = TermsForm(shown, terms=Terms(), shape=Shape("main", list(CHOICES)))
     assert form.is_valid(), form.errors
-    chosen = {conflict: terms.choice(conflict) for conflict in CHOICES}
-    assert form.terms == replace(terms, choices=chosen)
+    assert form.terms == terms
+    before = replace(terms, choices={Conflict.TWIN: Choice.SEND, Conflict.ID_KEPT: Choice.SEND})
+    form = TermsForm(shown, terms=before, shape=Shape("main", list(CHOICES)))
+    assert form.is_valid()
+    assert [form.terms.choice(each) for each in CHOICES] == [terms.choice(each) for each in CHOICES]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,18 @@ def test_a_start_keeps_the_terms_waits_for_the_time_to_think_and_is_written_down
     assert facts == {"number": 3, "starts_ms": round(plan.starts_at.timestamp() * 1000)}
 
 
+def test_who_changes_a_plan_is_an_entry_of_the_log_and_who_only_starts_it_has_not_changed_it() -> None:
+    plan = planned()
+    for terms in (NEW, NEW, replace(NEW, without_permanent=True)):
+        steering.save(Asked(BERT, reason="as agreed", key="k"), plan, terms)
+    steering.start(Asked(ANNA), plan, Terms.of(plan.terms))
+    entries = AuditEntry.objects.order_by("pk")
+    assert list(entries.values_list("action", "who")) == [("replay-change", "bert")] * 2 + [("replay", "anna")]
+    assert entries[1].parameters["without_permanent"] is True
+    assert (entries[0].reason, entries[0].parameters["pace_to"]) == ("as agreed", "6.0")
+    assert said(plan) == [Told.CHANGED, Told.ARMED]
+
+
 def test_a_start_forgets_what_another_start_left_behind() -> None:
     plan = planned(why="canary", note="odd", step="ordering", cursor="7", approved_by="bert", rest_at=timezone.now())
     steering.start(Asked(ANNA), plan, QUIET)

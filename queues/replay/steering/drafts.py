@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -13,12 +16,12 @@ from queues.models import AuditEntry, Replay
 from queues.replay import freezing
 from queues.replay.checking import ensure
 from queues.replay.freezing import Step
-from queues.replay.steering.acts import claimed, locked, recorded, refusals, reread, tell, wake, write
+from queues.replay.steering.acts import claimed, locked, origin, recorded, refusals, reread, tell, wake, write
 from queues.replay.steering.said import ChangedMeanwhile, otherwise
 from queues.replay.terms import Terms
 from queues.replay.types import Phase, Told
 
-DISCARD = "replay-discard"
+CHANGE, DISCARD = "replay-change", "replay-discard"
 AT_ONCE = 2_000  # rows of a plan that are deleted within a request; more are by `queues.retention`, bit by bit
 DISCARDED = "discarded"  # `Replay.step` of those that are to be deleted as soon as possible
 
@@ -71,6 +74,14 @@ def discard(asked: Asked, replay: Replay) -> AuditEntry:
             raise
 
 
+def chosen(terms: Terms) -> Mapping[str, Any]:
+    """What the log tells of the terms: never what data are changed to, which may be secret."""
+    told: dict[str, Any] = {"pace_from": terms.pace_from, "pace_to": terms.pace_to, "canary": terms.canary}
+    told |= {"key_path": terms.key} if terms.key else {}
+    told |= {"edit": terms.patch.kind.value} if terms.patch else {}
+    return told | ({"without_permanent": True} if terms.without_permanent else {})
+
+
 def _kept(asked: Asked, now: Replay, terms: Terms) -> Step | None:
     before = Terms.of(now.terms)
     write(now, {"terms": terms.kept()})
@@ -78,6 +89,10 @@ def _kept(asked: Asked, now: Replay, terms: Terms) -> Step | None:
         return None
     now.terms = terms.kept()
     _tell_once(asked, now)
+    told = {"replay": now.pk, **chosen(terms)}
+    # Without a key: the same form is saved over and over, and each time is an act.
+    ref, source = origin(now), now.source.name
+    audit.record(asked.by, CHANGE, queue=ref, source=source, parameters=told, reason=asked.reason, group=now.group)
     step = freezing.step_after(before, terms)
     if step is not None:
         again = freezing.reread if step is Step.READING else freezing.relook

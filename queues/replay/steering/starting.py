@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,7 +24,7 @@ from queues.replay.limits import limits
 from queues.replay.preview import Target
 from queues.replay.preview.targets import targets
 from queues.replay.steering.acts import Change, act, end, origin, origins, refusals
-from queues.replay.steering.drafts import keep
+from queues.replay.steering.drafts import chosen, keep
 from queues.replay.steering.said import ChangedMeanwhile
 from queues.replay.steering.wanted import Wanted, ensure_allowed, wanted
 from queues.replay.terms import Terms
@@ -131,14 +131,6 @@ def _started(asked: Asked, now: Replay, number: int, needs: Wanted) -> Change:
         return Change(values | {"phase": Phase.WAITING}, Told.ASKED, {"number": number}, entry=entry)
     at = _start_at(needs.undo_s)
     return Change(values | {"phase": Phase.ARMED, "starts_at": at}, Told.ARMED, _facts(number, at), entry=entry)
-
-
-def chosen(terms: Terms) -> Mapping[str, Any]:
-    """What the log tells of the terms: never what data are changed to, which may be secret."""
-    told: dict[str, Any] = {"pace_from": terms.pace_from, "pace_to": terms.pace_to, "canary": terms.canary}
-    told |= {"key_path": terms.key} if terms.key else {}
-    told |= {"edit": terms.patch.kind.value} if terms.patch else {}
-    return told | ({"without_permanent": True} if terms.without_permanent else {})
 
 
 def _entry(asked: Asked, now: Replay, number: int) -> AuditEntry:
