@@ -175,6 +175,34 @@ def test_keys_lead_here_move_and_select(page: Page, sign_in: SignIn, groups: lis
     expect(rows.nth(1).locator("input[name=group]")).not_to_be_checked()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_what_can_be_done_with_picked_groups_is_in_sight_and_says_how_many(
+    chromium: Browser, live: Server, source: SourceConfig, sign_in: SignIn, page: Page, scripts: bool
+) -> None:
+    many(40, 0)
+    indexing()
+    sign_in("operator")
+    state = page.context.storage_state()
+    context = chromium.new_context(base_url=live.url, java_script_enabled=scripts, storage_state=state)
+    try:
+        reading = context.new_page()
+        reading.set_viewport_size({"width": 1440, "height": 900})
+        reading.goto("/failures/?state=all")
+        plan = reading.get_by_role("button", name="Plan replay…")
+        picked = reading.get_by_text("selected", exact=True)
+        expect(picked).to_be_hidden()
+        expect(plan).not_to_be_in_viewport()
+        reading.locator("input[name=group]").nth(0).check()
+        reading.locator("input[name=group]").nth(2).check()
+        expect(plan).to_be_in_viewport(ratio=1)
+        expect(picked).to_be_visible()
+        reading.locator("input[name=group]").nth(0).uncheck()
+        reading.locator("input[name=group]").nth(2).uncheck()
+        expect(plan).not_to_be_in_viewport()
+    finally:
+        context.close()
+
+
 def test_a_first_reading_tells_how_far_it_is_without_touching_what_was_selected(
     page: Page, sign_in: SignIn, groups: list[FailureGroup]
 ) -> None:
