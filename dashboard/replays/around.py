@@ -219,6 +219,12 @@ def targets(seen: Seen) -> Mapping[str, Shown]:
     return made
 
 
+def read_at(seen: Seen) -> Shown:
+    """When the targets were read last, of the one that was longest ago; "" where one never was."""
+    read = [target.seen_at for target in seen.targets]
+    return moment(min(filter(None, read))) if read and all(read) else ""
+
+
 def _waits(target: ReplayQueue) -> Shown:
     if target.oldest_ms is None:
         return _("nothing waits") if target.backlog == 0 else UNKNOWN

@@ -28,6 +28,7 @@ def drawn(seen: Seen) -> Mapping[str, SafeString]:
     made: dict[str, Shown] = {"since": around.since(seen), "left": number(seen.replay.to_send), "of": of_all(seen)}
     for name, figure in FIGURES.items():
         made[name], made[f"{name}_w"] = figure(seen)
+    made["read"] = around.read_at(seen)
     made |= {"again_w": around.ended(seen), **around.again(seen), **around.targets(seen)}
     spans = {name: part(f"{key}-{name}", told) for name, told in made.items()}
     return spans | {
@@ -160,7 +161,7 @@ def _oldest(seen: Seen) -> tuple[Shown, Shown]:
         return UNKNOWN, "; ".join(filter(None, (why, limit)))
     waiting = [target for target in read if target.oldest_ms is not None]
     if not waiting:
-        return _("none"), "; ".join(filter(None, (_("nothing waits"), limit)))
+        return _("none"), "; ".join(filter(None, (_("nothing waited when last read"), limit)))
     worst = min(waiting, key=lambda target: target.oldest_ms or 0)
     return age(worst.oldest_ms), "; ".join(filter(None, (shown(around.label(worst), 40), limit)))
 

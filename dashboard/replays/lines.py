@@ -99,7 +99,9 @@ def news(newest: int, count: int) -> SafeString:
 
 
 def _sent(seen: Seen) -> str:
-    return _("%(n)s of %(of)s") % {"n": number(seen.replay.sent), "of": number(seen.of)}
+    """Of those that the plan was to send; of one that has ended as its report says it, of all."""
+    of = seen.replay.total if seen.ended else seen.of
+    return _("%(n)s of %(of)s") % {"n": number(seen.replay.sent), "of": number(of)}
 
 
 def _why(seen: Seen) -> str:
@@ -138,4 +140,7 @@ def _came_to(seen: Seen) -> str:
     told = [(_("%(n)s failed again"), replay.failed), (_("%(n)s not sent"), not_sent)]
     told += [(_("%(n)s refused"), replay.refused), (_("%(n)s gone or unknown"), replay.other)]
     said = [text % {"n": number(count)} for text, count in told if count]
-    return ", ".join(said) if said else _("all completed")
+    if not replay.left_out:
+        return ", ".join(said) or _("all completed")
+    left_out = _("%(n)s left out") % {"n": number(replay.left_out)}
+    return ", ".join([*said, left_out]) if said else _("all others completed, %(left_out)s") % {"left_out": left_out}

@@ -19,7 +19,7 @@ from dashboard.replays.outcome import Outcome, outcome
 from dashboard.replays.seen import Seen, see
 from dashboard.replays.sentence import About, Sentences, copies_by, sentences
 from dashboard.replays.terms_form import queue_label
-from dashboard.replays.terms_words import told
+from dashboard.replays.terms_words import choices, told
 from dashboard.replays.verbs import cancel_form, cancel_words, pace_form, verbs
 from dashboard.words import shown
 from queues.models import Replay
@@ -86,7 +86,7 @@ def context(request: HttpRequest, replay: Replay, **given: object) -> Mapping[st
         "again": again(seen, live),
         "targets": targets(seen, live),
         "plan": plan(seen),
-        "terms": told(seen.terms, replay.source.name, copies(seen)) if known else (),
+        "terms": (*told(seen.terms, replay.source.name, copies(seen)), *choices(seen.terms)) if known else (),
         "outcome": came_to(seen),
         "edit_done": edit_done(replay, reveals=allowed(request.user, Right.REVEAL)),
         "live_source": replay.source.name if known else "",
@@ -108,7 +108,16 @@ def plan(seen: Seen) -> Sentences:
     letters = ways(seen.replay.frozen, terms)[2] > 0
     keys = order_keys.found(seen.replay, terms, reveals=False)
     by = seen.replay.made_by
-    about = About(total, seen.of, copies=copies(seen), target=target, letters=letters, keys=keys, by=by)
+    about = About(
+        total,
+        seen.of,
+        permanent=seen.replay.permanent,
+        copies=copies(seen),
+        target=target,
+        letters=letters,
+        keys=keys,
+        by=by,
+    )
     return sentences(terms, about)
 
 

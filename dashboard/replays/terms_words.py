@@ -46,6 +46,16 @@ def told(terms: Terms, source: str, copies: bool | None) -> Sequence[tuple[str, 
     return [(label, text) for label, text in rows if text]
 
 
+def choices(terms: Terms) -> Sequence[tuple[str, str]]:
+    """What was chosen about jobs with something in their way, and about those that most likely fail again."""
+    rows = [
+        (str(conflict_words(conflict)), str(does(conflict, terms.choice(conflict))))
+        for conflict in CHOICES
+        if terms.choice(conflict) is not CHOICES[conflict][0]
+    ]
+    return rows + ([(gettext("Permanent ones"), gettext("left out"))] if terms.without_permanent else [])
+
+
 def otherwise(mine: Terms, now: Terms, source: str) -> Sequence[tuple[str, str]]:
     """What somebody had chosen and what is not so in the terms of now, as labels and texts. Two queries at most."""
     before, after = (dict(told(terms, source, terms.acts_copy or terms.patch is not None)) for terms in (mine, now))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,8 @@ from django.utils import timezone
 
 from dashboard.replays import chart, pace
 from dashboard.replays.seen import Seen, see
-from queues import registry
+from queues import audit, registry
+from queues.audit import Actor
 from queues.failures.types import Life
 from queues.models import AuditEntry, Deploy, Failure, FailureGroup, Indexing, Replay, ReplaySpan
 from queues.quantities import now_ms
@@ -22,7 +24,7 @@ from queues.replay.forgetting import FORGOTTEN
 from queues.replay.freezing.counting import SUMS, Sum
 from queues.replay.spans import SPAN_MS
 from queues.replay.terms import Hours, Terms
-from queues.replay.types import From, Phase, Place, Stop, Told
+from queues.replay.types import Choice, From, Phase, Place, Stop, Told
 from queues.sendings import Conflict, Fate
 from queues.types import QueueRef
 from tests.dashboard.pages import Page
@@ -33,6 +35,7 @@ from tests.queues.replaying import a_plan, a_queue
 
 pytestmark = pytest.mark.django_db
 
+MAIL = QueueRef("main", b"bull", b"mail")
 HOSTILE = '"><script>window.__x=1</script>\u202e{{ 7|add:1 }}'
 
 
@@ -451,6 +454,28 @@ def test_a_plan_that_was_cancelled_says_what_was_not_sent(operator: Client) -> N
 def test_of_a_plan_of_which_nothing_was_sent_that_is_said(operator: Client) -> None:
     plan = ended(Phase.CANCELLED, sent=0, completed=0, failed=0, back=2_095, started_at=None, rest_at=None)
     assert outcome(read(operator, plan)) == "Nothing was sent of 2,118 jobs."
+
+
+def test_the_report_says_why_it_was_started_and_what_was_chosen_about_what_was_in_the_way(operator: Client) -> None:
+    terms = replace(TERMS, without_permanent=True, choices={Conflict.TWIN: Choice.SEND, Conflict.ID_KEPT: Choice.SKIP})
+    entry = audit.record(Actor("olga"), "replay", source="main", reason="gateway is back, <b>INC-77</b>")
+    text = " ".join(read(operator, ended(terms=terms, permanent=23, entry=entry)).text.split())
+    assert "Reason gateway is back, <b>INC-77</b>" in text
+    assert "23 permanent ones are left out." in text
+    assert "Permanent ones left out" in text
+    assert "A newer job holds its deduplication id Sends them all the same" in text
+    assert "A job with this id is there already" not in text, "what is done unless somebody chooses"
+    assert "Permanent ones" not in read(operator, ended()).text
+
+
+def test_targets_say_when_they_were_read(operator: Client) -> None:
+    plan, at = started(), timezone.now() - timedelta(seconds=20)
+    target(plan, oldest_ms=None, backlog=0, seen_at=at)
+    page = read(operator, plan)
+    assert part(page, "read") == f"{at:%H:%M:%S}"
+    target(plan, MAIL, seen_at=None)
+    assert part(read(operator, plan), "read") == "", "one of them was never read"
+    assert part(page, "oldest_w").startswith("nothing waited when last read")
 
 
 def test_what_was_left_out_is_told_by_reason_with_the_way_to_its_jobs(operator: Client) -> None:

@@ -67,10 +67,15 @@ def test_all_plans_stand_there_newest_first(viewer: Client) -> None:
         (
             Phase.DONE,
             {"to_send": 0, "completed": 1_196},
-            "Done, 9 failed again 1,205 of 1,205 1,196 9 9 failed again olga",
+            "Done, 9 failed again 1,205 of 2,118 1,196 9 9 failed again, 23 left out olga",
         ),
-        (Phase.DONE, {"to_send": 0, "completed": 1_205, "failed": 0}, "1,205 of 1,205 1,205 0 all completed"),
-        (Phase.CANCELLED, {"to_send": 0, "back": 890}, "9 failed again, 890 not sent"),
+        (
+            Phase.DONE,
+            {"to_send": 0, "completed": 1_205, "failed": 0},
+            "1,205 of 2,118 1,205 0 all others completed, 23",
+        ),
+        (Phase.DONE, {"to_send": 0, "completed": 1_205, "failed": 0, "left_out": 0}, "1,205 0 all completed olga"),
+        (Phase.CANCELLED, {"to_send": 0, "back": 890}, "9 failed again, 890 not sent, 23 left out"),
         (Phase.CANCELLED, {"sent": 0, "completed": 0, "failed": 0}, "nothing was sent"),
     ],
 )
