@@ -175,9 +175,10 @@ def test_keys_lead_here_move_and_select(page: Page, sign_in: SignIn, groups: lis
     expect(rows.nth(1).locator("input[name=group]")).not_to_be_checked()
 
 
+@pytest.mark.usefixtures("source")
 @pytest.mark.parametrize("scripts", [True, False])
 def test_what_can_be_done_with_picked_groups_is_in_sight_and_says_how_many(
-    chromium: Browser, live: Server, source: SourceConfig, sign_in: SignIn, page: Page, scripts: bool
+    chromium: Browser, live: Server, sign_in: SignIn, page: Page, scripts: bool
 ) -> None:
     many(40, 0)
     indexing()

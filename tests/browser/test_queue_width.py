@@ -53,3 +53,8 @@ def test_a_list_of_long_names_stays_in_its_column(page: Page, sign_in: SignIn, v
             by = page.evaluate(OVER)
             over += [(str(state), width, by)] if by > 1 else []
     assert over == [], str(over)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/queues/main/long/?state=failed")
+    error = page.locator("tbody td.sig").first.bounding_box()
+    assert error is not None
+    assert error["width"] > 190, "what they failed with can be read"
