@@ -83,7 +83,3 @@ class Weather:
             return time.time() - datetime.fromisoformat(str(bought_at)).timestamp() > SETTLED_S
         except ValueError:
             return True
-
-    def odd(self, rng: Random, chance: float) -> bool:
-        """Whether something of a job is wrong that its payload does not tell."""
-        return rng.random() < chance

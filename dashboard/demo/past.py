@@ -45,7 +45,6 @@ class Kind:
     name: str
     make: Make
     fault: Fault | None = None  # what the service answers that they call; None: it is in the payload
-    odd: bool = False  # or in neither
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ ALWAYS: tuple[tuple[float, Kind], ...] = (
     (0.7, Kind("email-notifications", "order-shipped", lambda rng: payloads.mail(rng, "order-shipped", known=False))),
     (0.8, Kind("media.resize", "resize", lambda rng: payloads.picture(rng, heic=True))),
     (0.5, Kind("imports", "catalogue", lambda rng: payloads.catalogue_file(rng, 900, bad=True))),
-    (0.4, Kind("invoices", "issue-invoice", payloads.order, odd=True)),
+    (0.4, Kind("invoices", "issue-invoice", lambda rng: payloads.order(rng, flawed=True))),
     (0.6, replace(DEADLOCK, name="exchange-rates", fault=faults.DATABASE_FAULTS[0])),
 )
 # What came in waves: how many, from when until when before the demo began.
@@ -130,7 +129,7 @@ async def _past(rng: Random, at_ms: int, kind: Kind) -> Past:
     data = kind.make(rng)
     if "boughtAt" in data:
         data["boughtAt"] = payloads.moment(datetime.fromtimestamp((at_ms - CHECKOUT_MS) / 1000, UTC))
-    return Past(at_ms, kind, data, await ended(rng, kind.queue, kind.name, data, kind.fault, odd=kind.odd))
+    return Past(at_ms, kind, data, await ended(rng, kind.queue, kind.name, data, kind.fault))
 
 
 async def _write(shop: Shop, past: Sequence[Past]) -> list[str]:

@@ -16,12 +16,12 @@ FIRST = ("Ana", "Bruno", "Caio", "Débora", "Edu", "Fátima", "Gilberto", "Helen
 LAST = ("Abreu", "Brandão", "Conceição", "Duarte", "Esteves", "Figueirêdo", "Gusmão", "Nóbrega", "Pacheco", "Saldanha")
 CITIES = (("Belém", "PA"), ("Curitiba", "PR"), ("Fortaleza", "CE"), ("Goiânia", "GO"), ("São Paulo", "SP"))
 PRODUCTS = (
-    ("CAF-500", "Café em grãos 500 g", 4290),
-    ("RED-CRU", "Rede de algodão cru", 18990),
-    ("CHI-COU", "Chinelo de couro", 8990),
-    ("PAN-PED", "Panela de pedra-sabão", 24900),
-    ("CAN-BAR", "Caneca de barro", 3450),
-    ("TOA-REN", "Toalha de renda", 15900),
+    ("CAF-500", "Café em grãos 500 g", 4290, "09012100"),
+    ("RED-CRU", "Rede de algodão cru", 18990, "63061910"),
+    ("CHI-COU", "Chinelo de couro", 8990, "64042000"),
+    ("PAN-PED", "Panela de pedra-sabão", 24900, "68159910"),
+    ("CAN-BAR", "Caneca de barro", 3450, "69120000"),
+    ("TOA-REN", "Toalha de renda", 15900, "63025100"),
 )
 MAILS = ("order-shipped", "order-delivered", "review-request", "coupon", "back-in-stock")
 
@@ -58,12 +58,16 @@ def customer(rng: Random) -> Payload:
 def items(rng: Random) -> list[Payload]:
     chosen = rng.sample(PRODUCTS, k=rng.randint(1, 3))
     return [
-        {"sku": sku, "title": title, "quantity": rng.randint(1, 4), "unitCents": cents} for sku, title, cents in chosen
+        {"sku": sku, "title": title, "quantity": rng.randint(1, 4), "unitCents": cents, "ncm": ncm}
+        for sku, title, cents, ncm in chosen
     ]
 
 
-def order(rng: Random) -> Payload:
+def order(rng: Random, *, flawed: bool = False) -> Payload:
+    """An order. `flawed`: of its first item a digit of what taxes know it by is missing, so that it gets no invoice."""
     lines = items(rng)
+    if flawed:
+        lines[0]["ncm"] = lines[0]["ncm"][:-1]
     return {
         "orderId": next(_orders),
         "channel": rng.choice(("site", "app", "marketplace")),
@@ -149,7 +153,7 @@ def picture(rng: Random, *, heic: bool = False) -> Payload:
 
 
 def product(rng: Random) -> Payload:
-    sku, title, cents = rng.choice(PRODUCTS)
+    sku, title, cents, _ncm = rng.choice(PRODUCTS)
     return {"sku": sku, "title": title, "priceCents": cents, "revision": rng.randint(1, 40), "op": "upsert"}
 
 

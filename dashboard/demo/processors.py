@@ -93,11 +93,11 @@ def _store_payment(floor: Floor, order_id: int) -> None:
 
 
 async def issue_invoice(floor: Floor, job: Any, _token: str) -> Payload:
+    if len(job.data["items"][0].get("ncm", "")) != 8:
+        raise UnrecoverableError("SchemaError: /items/0/ncm must match pattern ^[0-9]{8}$")
     await floor.take(0.3, 1.5)
     if fault := floor.weather.fault(floor.rng, faults.TAX_FAULTS, calm=0.04, storm=0.3):
         raise fault
-    if floor.weather.odd(floor.rng, 0.0004):
-        raise UnrecoverableError("SchemaError: /items/0/ncm must match pattern ^[0-9]{8}$")
     # 44 digits, as a Brazilian invoice key has: no double holds it.
     return {"series": 1, "key": int("35" + "".join(floor.rng.choices("0123456789", k=42)))}
 

@@ -32,16 +32,12 @@ class Staged(Weather):
     """A weather in which the next call to a service ends as asked, and nothing else goes wrong."""
 
     next: Fault | None = None
-    odds: bool = False
 
     def fault(self, rng: Random, faults: tuple[Fault, ...], *, calm: float, storm: float) -> Exception | None:
         return self.next(rng) if self.next else None
 
     def answers(self, bought_at: object) -> bool:
         return False
-
-    def odd(self, rng: Random, chance: float) -> bool:
-        return self.odds
 
 
 @dataclass
@@ -64,9 +60,9 @@ class _Job:
         """As of the library's jobs."""
 
 
-async def ended(rng: Random, queue: str, name: str, data: Payload, fault: Fault | None, *, odd: bool = False) -> Ended:
+async def ended(rng: Random, queue: str, name: str, data: Payload, fault: Fault | None) -> Ended:
     """Work on it until it fails; ValueError when it does not."""
-    floor = _Hurried(rng, {}, Staged(next=fault, odds=odd))
+    floor = _Hurried(rng, {}, Staged(next=fault))
     try:
         await WORK[queue](floor, _Job(data, name), "")
     except Exception as error:

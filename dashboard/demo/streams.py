@@ -73,7 +73,7 @@ async def mail(shop: Shop, rng: Random) -> None:
 
 async def order(shop: Shop, rng: Random) -> None:
     """An order that waits for its invoice and its mail; some invoices are held back, so that waiting is in sight."""
-    bought = payloads.order(rng)
+    bought = payloads.order(rng, flawed=rng.random() < 0.0004)
     held = {"delay": rng.randint(20_000, 400_000)} if rng.random() < 0.12 else {}
     await shop.flows.add(
         {

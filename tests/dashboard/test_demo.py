@@ -22,9 +22,10 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from redis import Redis
 
-from dashboard.demo import past
+from dashboard.demo import past, payloads
 from dashboard.demo.catalog import QUEUES
 from dashboard.demo.faults import Weather
+from dashboard.demo.rehearsal import ended
 from dashboard.demo.shop import Shop
 from dashboard.demo.streams import Room, reconciliation
 from dashboard.management.commands import demo as demo_command
@@ -203,6 +204,17 @@ async def test_a_payment_that_is_wrong_fails_again_and_completes_when_it_is_corr
 
     demo.until(lambda: all(demo.redis.zscore("bull:payments:completed", job) for job in (short, missing)))
     demo.until(lambda: (demo.redis.zscore("bull:payments:failed", same) or 0) >= now)
+
+
+async def test_an_invoice_that_is_wrong_is_so_by_its_data_and_is_issued_when_they_are_corrected() -> None:
+    rng = Random(1)
+    data = payloads.order(rng, flawed=True)
+    for _ in range(3):  # permanent, as its class says
+        failed = await ended(rng, "invoices", "issue-invoice", data, None)
+        assert failed.reason.startswith("SchemaError: /items/0/ncm")
+    data["items"][0]["ncm"] = "09012100"
+    with pytest.raises(ValueError, match="does not fail"):
+        await ended(rng, "invoices", "issue-invoice", data, None)
 
 
 def test_some_customers_are_told_of_by_more_than_one_letter(demo: Demo) -> None:
