@@ -25,9 +25,13 @@ ENDS: dict[State | None, tuple[Promise, Promise]] = {
 }
 
 
-def _pages(by_turn: bool, newest_first: bool) -> tuple[str, str]:
+def _pages(state: State | None, newest_first: bool) -> tuple[str, str]:
     """The words of the buttons to the page before and the page behind."""
-    earlier, later = (gettext("Sooner"), gettext("Later")) if by_turn else (gettext("Older"), gettext("Newer"))
+    earlier, later = gettext("Older"), gettext("Newer")
+    if state in ENDS:
+        earlier, later = gettext("Runs sooner"), gettext("Runs later")
+    if state is State.DELAYED:
+        earlier, later = gettext("Due sooner"), gettext("Due later")
     return (later, earlier) if newest_first else (earlier, later)
 
 
@@ -67,11 +71,11 @@ class JobsQuery:
     @property
     def back(self) -> str:
         """What the button to the previous page says."""
-        return _pages(self.state in ENDS, self.order is Order.NEWEST)[0]
+        return _pages(self.state, self.order is Order.NEWEST)[0]
 
     @property
     def forth(self) -> str:
-        return _pages(self.state in ENDS, self.order is Order.NEWEST)[1]
+        return _pages(self.state, self.order is Order.NEWEST)[1]
 
     @property
     def states(self) -> Sequence[State]:

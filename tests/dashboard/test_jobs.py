@@ -7,8 +7,10 @@ import time
 
 import pytest
 import redis
+from django.http import QueryDict
 from django.test import Client
 
+from dashboard.queries import JobsQuery
 from queues.models import Notable, Queue, ReplayJob, Source, Stream
 from queues.names import encode_part
 from queues.registry import SourceConfig
@@ -421,3 +423,17 @@ def test_attempts_beyond_those_that_its_options_allow_are_explained(
     page = Page(viewer.get("/queues/main/mail/jobs/7/"))
     assert "Failed after 5 attempts" in page.text
     assert "Its options allow 3; each retry or replay added to them." in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("state=waiting", ("Runs later", "Runs sooner")),
+        ("state=prioritized", ("Runs sooner", "Runs later")),
+        ("state=delayed", ("Due sooner", "Due later")),
+        ("state=failed", ("Newer", "Older")),
+    ],
+)
+def test_the_pages_beside_one_are_called_by_what_they_hold(query: str, words: tuple[str, str]) -> None:
+    found = JobsQuery(QueryDict(query))
+    assert (found.back, found.forth) == words

@@ -364,3 +364,14 @@ def test_what_live_traffic_ends_says_over_which_minutes_and_when_it_is_not_known
 ) -> None:
     target = Target(PAYMENTS, 20, effect=Effect(rate), over_min=over)
     assert target_row(target, Terms()).effect == says
+
+
+@pytest.mark.parametrize(("number", "moments"), [(1, 2), (3, 4)])
+def test_of_one_job_it_says_a_moment_and_no_range(
+    operator: Client, source: SourceConfig, valkey: redis.Redis, number: int, moments: int
+) -> None:
+    """When they failed, and when they were added."""
+    failed(valkey, number)
+    page = page_of(operator, drafted())
+    what = page.source.partition('id="plan-what"')[2].partition("</dl>")[0]
+    assert what.count("<time ") == moments

@@ -40,7 +40,7 @@ def of_again(other: Replay, count: int) -> str:
 
 def title_of_again(other: Replay) -> str:
     """What stands behind “Replay R-9 of”."""
-    return _("jobs that failed again in %(replay)s") % {"replay": str(other)}
+    return _("what failed again in %(replay)s") % {"replay": str(other)}
 
 
 def of_queue(wish: Wish, queue: QueueRef) -> str:
