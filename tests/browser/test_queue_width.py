@@ -58,3 +58,6 @@ def test_a_list_of_long_names_stays_in_its_column(page: Page, sign_in: SignIn, v
     error = page.locator("tbody td.sig").first.bounding_box()
     assert error is not None
     assert error["width"] > 190, "what they failed with can be read"
+    color = "each => getComputedStyle(each).color"
+    link = page.locator(".crumbs a").first.evaluate(color)
+    assert page.locator("tbody th a.idc").first.evaluate(color) == link, "an id looks like the link that it is"
