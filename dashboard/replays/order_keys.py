@@ -16,7 +16,7 @@ from queues.quantities import number
 from queues.replay.copies import Unmapped, copied
 from queues.replay.freezing import key_of
 from queues.replay.patching import Unfit, patcher
-from queues.replay.preview import Keys, keys_of, some
+from queues.replay.preview import Keys, Preview, keys_of, some
 from queues.replay.terms import Terms
 from queues.replay.types import Choice, Phase
 from queues.sendings import Conflict
@@ -72,6 +72,22 @@ def words(keys: Keys, terms: Terms) -> SafeString:
         text = gettext("{values} {key} value in {jobs} job")
     rest = _without(keys, terms)
     return say(gettext("{counted}; {rest}."), counted=say(text, **told), rest=rest)
+
+
+def overtaken(seen: Preview, terms: Terms) -> SafeString | str:
+    """That the order holds for what is sent alone: "" where no earlier job of a value is left out."""
+    if seen.overtaken == 0:
+        return ""
+    key = format_html("<code>{}</code>", terms.key[:200])
+    if seen.overtaken is None:
+        text = gettext("Where an earlier job of a {key} value is left out, its later jobs are sent all the same.")
+        return say(text, key=key)
+    text = ngettext(
+        "Of {n} {key} value an earlier job is left out; its later jobs are sent all the same.",
+        "Of {n} {key} values an earlier job is left out; their later jobs are sent all the same.",
+        seen.overtaken,
+    )
+    return say(text, n=number(seen.overtaken), key=key)
 
 
 def _without(keys: Keys, terms: Terms) -> str:

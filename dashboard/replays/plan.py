@@ -25,17 +25,16 @@ from queues.models import Replay
 from queues.operations.ability import ability
 from queues.quantities import duration, now_ms, number
 from queues.registry import backend
-from queues.replay.freezing import progress
+from queues.replay.freezing import counting, progress
 from queues.replay.limits import limits
 from queues.replay.making import LATER_MOST
 from queues.replay.preview import Preview, preview
 from queues.replay.steering import wanted
-from queues.replay.terms import PatchKind, Terms
+from queues.replay.terms import FEW, PatchKind, Terms
 from queues.replay.types import CHOICES, From, Phase
 from queues.sendings import Conflict
 from queues.types import Capability, QueueRef, State
 
-SMALL = 20  # jobs: what a plan of so few seldom needs is folded
 SILENT = timedelta(seconds=20)  # without a sign of life of the worker, before the page says so
 EDITABLE = frozenset({Phase.FREEZING, Phase.DRAFT})
 
@@ -90,7 +89,6 @@ def context(
         "told": told(terms, source, _copies_of(replay, terms, seen)),
         "conflicts": [conflict_row(each, form) for each in seen.conflicts],
         "in_conflict": sum(each.number for each in seen.conflicts),
-        "small": replay.total <= SMALL and phase is not Phase.FREEZING,
         "letters": _letters_of(replay, seen),
         "queues": sorted(ref.label for ref in readings.names(source))[:200],
         "lacking": lacks,
@@ -110,10 +108,17 @@ def so_far(replay: Replay) -> Mapping[str, object]:
     return {
         "replay": replay,
         "phase": Phase(replay.phase),
-        "phase_word": words.phase(replay.phase),
+        "phase_word": _phase_word(replay),
         "progress": progress(replay),
         "silent_since": _silent_since(replay),
     }
+
+
+def _phase_word(replay: Replay) -> str:
+    """How it stands. What was frozen once stays so, while its jobs are looked at anew."""
+    if replay.phase == Phase.FREEZING and counting.sums(replay.frozen):
+        return gettext("being looked at anew")
+    return words.phase(replay.phase)
 
 
 def _silent_since(replay: Replay) -> datetime | None:
@@ -129,7 +134,7 @@ def _silent_since(replay: Replay) -> datetime | None:
 
 def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mapping[str, object]:
     """The parts that follow what is typed: the sentences, the pace, what is edited, and the button that starts it."""
-    early = replay.phase == Phase.FREEZING and not seen.number
+    early = replay.phase == Phase.FREEZING and not seen.number  # it has never been frozen
     copies, keys = _copies_of(replay, terms, seen), order_keys.found(replay, terms, reveals=reveals)
     about = sentence.About(
         None if early else seen.number,
@@ -153,9 +158,18 @@ def live(replay: Replay, terms: Terms, seen: Preview, *, reveals: bool) -> Mappi
         "chart": None if is_flat(terms) else pace_chart(terms, seen.to_send),
         "targets": [target_row(each, terms) for each in seen.targets],
         "key_words": order_keys.words(keys, terms) if keys else "",
+        "overtaken": order_keys.overtaken(seen, terms) if keys else "",
+        "early": early,
+        "small": _is_small(replay),
         "edited": edited(terms, seen.varied, data=bytes(replay.data) if replay.data else None, blind=not reveals),
         "start": _start(replay, seen),
     }
+
+
+def _is_small(replay: Replay) -> bool:
+    """Whether its terms were suggested as those of few jobs. That is so from the first on: its page never jumps."""
+    expected = replay.frozen.get(counting.EXPECTED)
+    return expected is not None and expected <= FEW
 
 
 def _copies_of(replay: Replay, terms: Terms, seen: Preview) -> bool | None:
@@ -218,6 +232,8 @@ def _start(replay: Replay, seen: Preview) -> Start:
 def _off(replay: Replay, seen: Preview) -> str:
     """Why a plan cannot be started, as far as its page can tell; "" where nothing is known to be in the way."""
     if replay.phase == Phase.FREEZING:
+        if seen.number:
+            return gettext("It can be started once its jobs have been looked at anew.")
         return gettext("It can be started once its set is frozen.")
     if not seen.to_send:
         return gettext("Nothing is left to send.")

@@ -127,6 +127,8 @@ def _main(terms: Terms, about: About) -> Iterator[SafeString]:
         yield say(gettext("Send {job} again, at once."), job=_bold(gettext("this one job")))
     else:
         yield _all_alike(terms, about)
+    if about.found is not None and many is not None and many < about.found:
+        yield _left_out(terms, about.found, many)
     if terms.pace_to is None and many != 1:
         yield _plain(gettext("Nothing holds it back: workers, and all that they call, get the whole load at once."))
     if terms.hours:
@@ -134,6 +136,21 @@ def _main(terms: Terms, about: About) -> Iterator[SafeString]:
         text = gettext("Only on {days} from {begin} to {until} ({zone}).")
         told = {"begin": terms.hours.begin, "until": terms.hours.until, "zone": terms.hours.zone}
         yield say(text, days=_bold(days), **told)
+
+
+def _left_out(terms: Terms, found: int, many: int) -> SafeString:
+    """How many are not sent, so that the numbers of a page add up; with a canary also how many are."""
+    rest = found - many
+    if terms.canary:
+        text = ngettext("In all {some} are sent; {n} is left out.", "In all {some} are sent; {n} are left out.", rest)
+        return say(text, some=_bold(_of(many, found)), n=number(rest))
+    return say(
+        ngettext("{n} of {all} is left out.", "{n} of {all} are left out.", rest), n=number(rest), all=_jobs(found)
+    )
+
+
+def _of(many: int, found: int) -> str:
+    return gettext("%(n)s of %(of)s") % {"n": number(many), "of": _jobs(found)}
 
 
 def _all(many: int) -> str:

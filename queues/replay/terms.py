@@ -12,6 +12,8 @@ from typing import Any
 from queues.replay.types import CHOICES, Choice
 from queues.sendings import Conflict
 
+FEW = 20  # jobs, of which no canary and no stop when they fail again is suggested
+
 
 class Ordering(StrEnum):
     """In which order jobs are sent."""
@@ -136,6 +138,6 @@ class Terms:
     @classmethod
     def suggested(cls, number: int, *, letters: bool = False) -> Terms:
         """What a plan of so many jobs begins with: a small one needs neither canary nor ramp."""
-        if number <= 20:
+        if number <= FEW:
             return cls(canary=0, pace_from=5.0, pace_to=5.0, stop_percent=None)
         return cls(canary=min(25, max(5, number // 20)), canary_failed=2 if number >= 100 else 1)

@@ -19,17 +19,20 @@ from queues import registry
 from queues.failures.standing import Index
 from queues.models import Replay, ReplayLimits
 from queues.registry import SourceConfig
+from queues.replay import making
+from queues.replay.freezing import counting
 from queues.replay.making import Behind
 from queues.replay.preview import Effect, Target
 from queues.replay.terms import Terms
 from queues.replay.types import CHOICES, Choice, Phase
 from queues.sendings import Conflict
+from queues.types import State
 from tests.dashboard.pages import Page
 from tests.dashboard.people import as_role, person, signed_in
-from tests.dashboard.planning import FULL, PAYMENTS, drafted, failed, sent_form, standing
+from tests.dashboard.planning import FULL, PAYMENTS, drafted, failed, frozen, sent_form, standing
 from tests.failing import make_group
 from tests.hostile import MARKUP
-from tests.queues.replaying import a_plan
+from tests.queues.replaying import OLGA, a_plan
 from tests.seed import seed_job
 
 pytestmark = pytest.mark.django_db
@@ -121,7 +124,7 @@ def test_a_draft_says_what_was_frozen_what_is_in_the_way_where_it_goes_and_who_g
     seed_job(payments, PAYMENTS, "99", deid="d1")
     payments.lpush("bull:payments:wait", "99")
     page = page_of(operator, drafted())
-    assert "Replay 30 jobs of payments" in page.text
+    assert "Replay 28 of 30 jobs of payments" in page.text
     assert "Nothing has been sent yet. This set was frozen at" in page.text
     assert "Planned by olga" in page.text
     rows = {node.attrs["data-conflict"]: " ".join(node.text.split()) for node in page.all("data-conflict")}
@@ -136,11 +139,16 @@ def test_a_draft_says_what_was_frozen_what_is_in_the_way_where_it_goes_and_who_g
 
 def test_a_small_plan_folds_what_it_seldom_needs(operator: Client, source: SourceConfig, valkey: redis.Redis) -> None:
     failed(valkey, 4)
-    plan = drafted()
-    page = page_of(operator, plan)
+    plan = making.of_state(OLGA, PAYMENTS, State.FAILED)
+    assert page_of(operator, plan).all("class", "fold plan-more"), "from the first on, so that the page never jumps"
+    page = page_of(operator, frozen(plan))
     (fold,) = page.all("class", "fold plan-more")
+    said = "No canary goes first, and jobs that fail again do not stop it: so few are sent without."
+    assert said in " ".join(page.all("id", "plan-unguarded")[0].text.split())
     assert "open" not in fold.attrs
     fields = sent_form(operator.get(f"/replays/{plan.pk}/"))
+    typed = operator.post(f"/replays/{plan.pk}/save/", fields | {"live": "1", "canary": "2"})
+    assert said not in " ".join(typed.content.decode().split())
     answer = operator.post(f"/replays/{plan.pk}/save/", fields | {"jitter": "x"})
     assert "open" in Page(answer).all("class", "fold plan-more")[0].attrs
 
@@ -235,8 +243,37 @@ def test_a_plan_that_is_put_together_shows_how_far_it_is_and_its_terms(operator:
     assert "Start replay of 0" not in page.text
     assert page.all("name", "canary")
     assert "It can be started once its set is frozen." in page.text
+    assert "Its set is being frozen as of" in page.text
+    assert "This set was frozen" not in page.text
+    Replay.objects.filter(pk=plan.pk).update(step="reading", looked_at=timezone.now())
+    assert "Replay jobs of payments" in page_of(operator, plan).all("id", "plan-title")[0].text
     (state,) = page.all("id", "plan-state")
     assert state.attrs["hx-get"] == f"/replays/{plan.pk}/?was=freezing"
+
+
+def test_a_set_that_is_looked_at_anew_stays_frozen(operator: Client, payments: redis.Redis) -> None:
+    page = page_of(operator, standing(drafted(), Phase.FREEZING))
+    assert "This set was frozen at" in page.text
+    assert "being written down" not in page.text
+    assert "It can be started once its jobs have been looked at anew." in page.text
+    assert "Being looked at anew" in page.text
+
+
+def test_a_page_tells_where_the_order_of_a_key_holds_for_what_is_sent_alone(
+    operator: Client, payments: redis.Redis
+) -> None:
+    plan = drafted(terms=Terms(key="customer.id"))
+    first, second = plan.jobs.order_by("created_ms", "pk")[:2]
+    plan.jobs.filter(pk__in=[first.pk, second.pk]).update(key=7, conflict="")
+    plan.jobs.filter(pk=first.pk).update(conflict="gone")
+    plan.frozen = counting.counted(plan.pk, {}, "customer.id")
+    plan.save()
+    said = "Of 1 customer.id value an earlier job is left out; its later jobs are sent all the same."
+    page = page_of(operator, plan)
+    for part in ("plan-sentence", "plan-overtaken"):
+        assert said in " ".join(page.all("id", part)[0].text.split())
+    Replay.objects.filter(pk=plan.pk).update(started_by="olga", phase=Phase.WAITING)
+    assert said in page_of(operator, plan).text, "who approves it reads it, too"
 
 
 def test_a_page_says_when_no_worker_has_been_heard_of(operator: Client, payments: redis.Redis) -> None:
@@ -263,7 +300,16 @@ def test_asked_again_it_tells_how_far_it_is_and_once_frozen_all_that_came_of_it(
     assert "plan-side" not in answer.content.decode()
     standing(plan, Phase.DRAFT)
     text = polled(operator, plan, "freezing").content.decode()
-    for part in ("plan-head", "plan-sentence", "plan-what", "plan-kept", "plan-anew", "plan-side", "plan-enter"):
+    for part in (
+        "plan-head",
+        "plan-sentence",
+        "plan-what",
+        "plan-kept",
+        "plan-anew",
+        "plan-found",
+        "plan-side",
+        "plan-enter",
+    ):
         assert f'id="{part}"' in text
     assert "<html" not in text
     assert 'name="canary"' not in text  # what was typed meanwhile stays

@@ -15,7 +15,7 @@ from queues.history import KINDS, MINUTE_MS, History, dump
 from queues.models import FailureGroup, Following, Replay, ReplayJob, Snapshot, Source, Stream
 from queues.quantities import now_ms
 from queues.replay.freezing import counting
-from queues.replay.preview import Effect, Found, Further, preview
+from queues.replay.preview import Effect, Found, Further, overtaking, preview
 from queues.replay.preview.targets import effect
 from queues.replay.terms import Ordering, Terms
 from queues.replay.types import Acts, Choice, Phase
@@ -106,6 +106,28 @@ def test_the_first_of_very_many_are_found_without_looking_at_all(
         first = [19 - expected - each if newest else expected + each for each in range(5)]
         assert [int(each.row.job) for each in shown[choice].sample] == first
     assert order is Ordering.SAT or len(plan.frozen["first"][order]) == 7
+
+
+def test_it_counts_the_values_of_a_key_of_which_an_earlier_job_is_left_out_and_a_later_one_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of five values of four jobs each, all added in the same millisecond: what is equal goes by how it was written."""
+    terms = replace(QUIET, key="customer.id")
+    plan = a_draft()
+    jobs = list(plan.jobs.order_by("pk"))
+    for at, job in enumerate(jobs):
+        job.key, job.created_ms, job.failed_ms = at // 4, 1_000, 1_000 + at
+        left_out = at in (0, 5, 11, 16, 17, 18, 19)  # the first; one between; the last; all
+        job.conflict, job.permanent = ("twin", False) if left_out else ("", at == 12)
+        job.save()
+    plan.frozen = counting.counted(plan.pk, {}, terms.key)
+    assert preview(plan, terms).overtaken == 2
+    assert preview(plan, replace(terms, without_permanent=True)).overtaken == 3
+    assert preview(plan, replace(terms, order=Ordering.NEWEST)).overtaken == 2, "the last goes first there"
+    assert preview(plan, replace(terms, choices={Conflict.TWIN: Choice.SEND})).overtaken == 0
+    assert preview(plan, replace(terms, key="other")).overtaken == 0
+    monkeypatch.setattr(overtaking, "MOST", 10)
+    assert preview(plan, terms).overtaken is None
 
 
 def test_a_job_that_nobody_can_name_has_no_link() -> None:

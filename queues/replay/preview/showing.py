@@ -14,6 +14,7 @@ from queues.replay.making import later
 from queues.replay.naming import is_exact, job_id
 from queues.replay.pacing import duration_s
 from queues.replay.preview.groups import shares
+from queues.replay.preview.overtaking import overtaken
 from queues.replay.preview.targets import targets
 from queues.replay.preview.types import Class, Found, Further, Keys, Preview, Sight
 from queues.replay.terms import Ordering, Terms
@@ -37,7 +38,7 @@ def preview(replay: Replay, terms: Terms) -> Preview:
     shown, more_targets = targets(replay, sent, terms)
     sample = _sample(replay, terms) if to_send else ()
     groups, more_groups = shares(replay.frozen)
-    looked = replay.looked_at
+    looked, keys = replay.looked_at, keys_of(replay.frozen, terms)
     return Preview(
         number=number,
         to_send=to_send,
@@ -48,7 +49,8 @@ def preview(replay: Replay, terms: Terms) -> Preview:
         last_failed_ms=max((each.failed_to for each in sent if each.failed_to is not None), default=None),
         sample=sample,
         varied=_varied(replay, terms, sample) if terms.patch else (),
-        keys=keys_of(replay.frozen, terms),
+        keys=keys,
+        overtaken=overtaken(replay, terms) if keys and to_send < number else 0,
         targets=shown,
         more_targets=more_targets,
         conflicts=_conflicts(replay, sums, terms),

@@ -133,4 +133,5 @@ class Preview:
     looked_at: datetime | None
     looked_ago_s: float | None
     letters: int  # of those to send, that are letters or have one beside them
+    overtaken: int | None = 0  # values of the key: an earlier job is left out, a later one sent; None: not counted
     copies: int = 0  # of those to send, that go as new jobs by the way that freezing found
