@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from dashboard.replays import words
 from queues.replay.ledger import Row
 from queues.replay.terms import Terms
-from queues.replay.types import Choice, Place
+from queues.replay.types import CHOICES, Choice, Place
 from queues.sendings import Conflict
 
 
@@ -27,5 +27,8 @@ def left_out(conflict: Conflict, terms: Terms) -> str:
     if conflict is Conflict.NONE:
         return _("Its failure is permanent: left out by choice")
     said = words.conflict(conflict)
-    chosen = terms.choices.get(conflict) is Choice.SKIP
+    possible = CHOICES.get(conflict, (Choice.SKIP,))
+    chosen = (
+        terms.choice(conflict) is Choice.SKIP and possible[0] is not Choice.SKIP
+    )  # what forms send names defaults, too
     return _("%(why)s: left out by choice") % {"why": said} if chosen else said

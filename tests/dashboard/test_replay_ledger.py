@@ -86,7 +86,7 @@ def test_a_row_says_what_a_job_is_and_what_became_of_it(viewer: Client) -> None:
 
 
 def test_jobs_that_were_left_out_by_choice_say_so_on_the_page_in_files_and_in_the_report(viewer: Client) -> None:
-    choices = {Conflict.PARENT_GONE: Choice.SKIP}
+    choices = {Conflict.PARENT_GONE: Choice.SKIP, Conflict.TWIN: Choice.SKIP}  # the latter by default, as forms send it
     plan = started(Phase.DONE, terms=replace(TERMS, without_permanent=True, choices=choices), left_out=4)
     out: dict[str, Any] = {"place": Place.LEFT_OUT, "sent_ms": None}
     row(plan, b"ok", Fate.COMPLETED, rank=0)
@@ -94,6 +94,7 @@ def test_jobs_that_were_left_out_by_choice_say_so_on_the_page_in_files_and_in_th
     row(plan, b"parent", rank=2, conflict=Conflict.PARENT_GONE, note="p-1", **out)
     row(plan, b"both", rank=3, permanent=True, conflict=Conflict.PARENT_GONE, note="p-1", **out)
     row(plan, b"gone", rank=4, conflict=Conflict.GONE, **out)
+    row(plan, b"twin", rank=5, conflict=Conflict.TWIN, **out)
     by_class, parent = "Its failure is permanent: left out by choice", "Parent is gone, or went on without it"
     expected = {
         "ok": "",
@@ -101,6 +102,7 @@ def test_jobs_that_were_left_out_by_choice_say_so_on_the_page_in_files_and_in_th
         "parent": f"{parent}: left out by choice",
         "both": f"{by_class}; {parent}: left out by choice",
         "gone": "The job is gone",
+        "twin": "A newer job holds its deduplication id",
     }
     lines = [json.loads(line) for line in taken(viewer, plan, "jsonl").splitlines()]
     assert {line["job"]: line["reason"] or "" for line in lines} == expected

@@ -160,6 +160,8 @@ def test_a_plan_above_the_limits_asks_for_the_name_and_for_a_second_person(
     page = page_of(operator, drafted())
     assert "Type payments to start" in page.text
     assert "More than 20 jobs need a second person" in page.text
+    ReplayLimits.objects.update(approval=1)
+    assert "More than 1 job needs a second person" in page_of(operator, drafted()).text
     assert " ".join(page.all("id", "plan-verb")[0].text.split()) == "Ask for approval of 30"
 
 
@@ -266,12 +268,14 @@ def test_a_page_tells_where_the_order_of_a_key_holds_for_what_is_sent_alone(
     first, second = plan.jobs.order_by("created_ms", "pk")[:2]
     plan.jobs.filter(pk__in=[first.pk, second.pk]).update(key=7, conflict="")
     plan.jobs.filter(pk=first.pk).update(conflict="gone")
+    plan.jobs.filter(pk=second.pk).update(permanent=True)
     plan.frozen = counting.counted(plan.pk, {}, "customer.id")
     plan.save()
     said = "Of 1 customer.id value an earlier job is left out; its later jobs are sent all the same."
     page = page_of(operator, plan)
     for part in ("plan-sentence", "plan-overtaken"):
         assert said in " ".join(page.all("id", part)[0].text.split())
+    assert " is permanent. Sent as" in page.text
     Replay.objects.filter(pk=plan.pk).update(started_by="olga", phase=Phase.WAITING)
     assert said in page_of(operator, plan).text, "who approves it reads it, too"
 
@@ -353,6 +357,8 @@ def test_a_plan_that_waits_is_approved_by_somebody_else(operator: Client, paymen
     theirs = page_of(as_role("operator"), plan)
     assert "ana asks to send 30 jobs." in theirs.text
     assert theirs.all("formaction", f"/replays/{plan.pk}/refuse/")
+    for page, can in ((mine, True), (theirs, False)):
+        assert bool(page.all("formaction", f"/replays/{plan.pk}/take-back/")) is can
 
 
 def test_a_plan_that_could_not_be_put_together_says_why_and_what_to_do(operator: Client, payments: redis.Redis) -> None:
