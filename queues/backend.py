@@ -25,6 +25,7 @@ from queues.actions import (
 from queues.events import Event, EventKind, Glance, Position
 from queues.failed import FailedJob, FailedMark, FailedPage, IdPage, LettersMark
 from queues.health import Health
+from queues.schedules.types import QueueSchedules, Schedule, ScheduleRef
 from queues.types import (
     Capability,
     Counts,
@@ -234,6 +235,23 @@ class Failures(Protocol):
 
     def payloads(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, bytes]:
         """The data of jobs in whatever state, each at most `failed.DATA_CAP`, until all hold `most` bytes."""
+
+
+class Schedules(Protocol):
+    """What a backend with `Capability.SCHEDULES` can do besides `Backend`: read what is to run again and again."""
+
+    def schedules(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, QueueSchedules]:
+        """The schedules of each queue with the jobs of their next runs, at most `schedules.types.MOST` of a queue.
+
+        A call for every 500 queues and one for every 100 schedules, each some milliseconds of the server; more where
+        data, or lists in which armed jobs wait, are long. Reads only.
+        """
+
+    def schedule(self, ref: ScheduleRef) -> Schedule | None:
+        """One schedule with its template, each part capped at `BODY_CAP`; None where it is gone. Some six short calls.
+
+        Without a template of data of its own, that of the armed job.
+        """
 
 
 class Actions(Protocol):

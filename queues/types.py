@@ -43,6 +43,7 @@ class Capability(StrEnum):
     FAILURES = "failures"  # `queues.backend.Failures`: failed jobs can be indexed
     ACTIONS = "actions"  # `queues.backend.Actions`: queues and jobs can be changed
     REPLAYS = "replays"  # `queues.backend.Replays`: jobs can be sent again, each exactly once
+    SCHEDULES = "schedules"  # `queues.backend.Schedules`: what is to run again and again can be read
 
 
 class Mark(StrEnum):

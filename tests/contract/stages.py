@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -30,6 +31,9 @@ class Stage(Protocol):
     def tell(self, queue: QueueRef, kind: EventKind, job_id: bytes) -> None:
         """Let the queue's stream tell this of a job. Only for a backend with `Capability.EVENTS`."""
 
+    def repeat(self, queue: QueueRef, schedule: bytes, *, every_ms: int, next_ms: int) -> None:
+        """A schedule with its next run. Only for a backend with `Capability.SCHEDULES`."""
+
     def stop(self) -> None:
         """Take the server away. Nothing else can be done on this stage afterwards."""
 
@@ -54,6 +58,16 @@ class BullMQStage:
         with self.server.client() as client:
             key = b"%b:%b:events" % (queue.prefix, queue.name)
             client.xadd(key, {"event": kind.value, "jobId": job_id})
+
+    def repeat(self, queue: QueueRef, schedule: bytes, *, every_ms: int, next_ms: int) -> None:
+        base = b"%b:%b:" % (queue.prefix, queue.name)
+        job = b"repeat:%b:%d" % (schedule, next_ms)
+        rule = json.dumps({"repeat": {"every": every_ms, "count": 1}})
+        with self.server.client() as client:
+            client.zadd(base + b"repeat", {schedule: next_ms})
+            client.hset(base + b"repeat:" + schedule, mapping={"name": "tick", "every": every_ms, "offset": 0, "ic": 1})
+            client.hset(base + job, mapping={"name": "tick", "data": "{}", "opts": rule, "timestamp": 1})
+            client.zadd(base + b"delayed", {job: next_ms * 4096})
 
     def stop(self) -> None:
         self.server.stop()

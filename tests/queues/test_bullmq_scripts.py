@@ -26,7 +26,8 @@ _CHECKED = """
 local declared, real = {}, redis
 for _, key in ipairs(KEYS) do declared[key] = true end
 local function checked(command, key, ...)
-  local subject = command == "XINFO" and (...) or key  -- it names what it tells about first
+  local asks = command == "XINFO" or command == "MEMORY"  -- which name what they tell about first
+  local subject = asks and (...) or key
   if not declared[subject] then error("undeclared key: " .. tostring(subject)) end
   return command, key, ...
 end
@@ -75,6 +76,11 @@ def test_every_script_touches_declared_keys_only(server: Server, store: redis.Re
     reader.letters_marks([*corpus.queues, corpus.wrong_types])
     reader.letters(corpus.queue, list(reader.letter_ids(corpus.queue, most=10).ids))
     reader.payloads(corpus.queue, [b"large-data"], most=100_000)
+    for schedule in (b"every", b"name:id::UTC:1000"):
+        store.zadd(b"bull:%b:repeat" % corpus.queue.name, {schedule: 5})
+    store.hset(b"bull:%b:repeat:every" % corpus.queue.name, "name", "n")
+    store.hset(b"bull:%b:repeat:every:5" % corpus.queue.name, "data", "{}")
+    reader.schedules([*corpus.queues, corpus.queue, corpus.wrong_types])
     reader.connection.close()
     assert checked == {scripts.script(name).digest for name in NAMES}
     with pytest.raises(redis.ResponseError, match="undeclared key: bull:x:id"):

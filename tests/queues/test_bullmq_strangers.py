@@ -14,6 +14,7 @@ from queues.backends.bullmq.reader import BullMQ
 from queues.errors import NotPermitted, QueueError, Unreachable, Unsupported
 from queues.models import Source
 from queues.registry import SourceConfig
+from queues.schedules.types import ScheduleRef
 from queues.types import JobRef, QueueRef, State
 from tests.strangers import parrot, silent
 from tests.valkey import Server, StartRedis, free_port
@@ -34,6 +35,8 @@ CALLS: dict[str, Callable[[BullMQ], object]] = {
     "logs from": lambda reader: reader.logs(JOB, first=1),
     "body": lambda reader: reader.body(JOB, b"data"),
     "find": lambda reader: reader.find([SHOP], b"1"),
+    "schedules": lambda reader: reader.schedules([SHOP]),
+    "schedule": lambda reader: reader.schedule(ScheduleRef(SHOP, b"1")),
 }
 REPLIES = {
     "OK": b"+OK\r\n",

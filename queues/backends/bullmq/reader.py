@@ -20,6 +20,7 @@ from queues.backends.bullmq import (
     letters,
     lists,
     logs,
+    schedulers,
     thrown,
     waits,
 )
@@ -28,6 +29,7 @@ from queues.events import Glance, Position
 from queues.failed import FailedJob, FailedMark, FailedPage, IdPage, LettersMark
 from queues.health import Health
 from queues.registry import SourceConfig
+from queues.schedules.types import QueueSchedules, Schedule, ScheduleRef
 from queues.types import (
     Capability,
     Counts,
@@ -150,6 +152,12 @@ class BullMQ:
 
     def payloads(self, queue: QueueRef, ids: Sequence[bytes], *, most: int) -> Mapping[bytes, bytes]:
         return {job: found.raw for job, found in thrown.data(self.connection, queue, ids, most=most).items()}
+
+    def schedules(self, queues: Sequence[QueueRef]) -> Mapping[QueueRef, QueueSchedules]:
+        return schedulers.read(self.connection, queues)
+
+    def schedule(self, ref: ScheduleRef) -> Schedule | None:
+        return schedulers.one(self.connection, ref)
 
     def close(self) -> None:
         self.connection.close()

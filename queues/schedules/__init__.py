@@ -1,0 +1,1 @@
+"""What is to run again and again: job schedulers and repeatable jobs, as they stand on the server."""
