@@ -16,7 +16,7 @@ demo: ready ## Start Mirante beside a small shop whose BullMQ queues have all th
 up: ready ## Start Mirante on your own queues: make up REDIS_URL=redis://...
 	@exec $(PY) manage.py up $(ARGS)
 
-test: dev tools ## Run every test (17 minutes; ARGS='-k word' for some, SEED=... to repeat an order)
+test: dev tools ## Run every test (26 minutes; ARGS='-k word' for some, SEED=... to repeat an order)
 	@exec $(PYTEST)
 
 check: dev ## Lint, format, types, import boundaries, templates, migrations, deployment

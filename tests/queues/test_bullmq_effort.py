@@ -12,6 +12,7 @@ import redis
 
 from queues.actions import Clock, Outcome, Target
 from queues.backends.bullmq.actions import BullMQActions
+from queues.backends.bullmq.pace import Pace
 from queues.types import JobRef, QueueRef, State
 from tests.seed import seed_job, seed_queue
 
@@ -130,6 +131,13 @@ def _family(store: redis.Redis, children: range) -> None:
     store.config_resetstat()
 
 
+@pytest.fixture
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts of the size that they begin with: a slow machine would be asked for few jobs, which LPOS finds."""
+    monkeypatch.setattr(Pace, "took", lambda *_told: None)
+
+
+@pytest.mark.usefixtures("steady")
 def test_a_tree_in_a_long_list_is_found_by_reads_and_goes_whole(store: redis.Redis, operating: BullMQActions) -> None:
     _family(store, range(10_000, 10_200))
     [result] = operating.remove(SHOP, [Target(b"1")], state=State.WAITING_CHILDREN, children=True)
@@ -141,6 +149,7 @@ def test_a_tree_in_a_long_list_is_found_by_reads_and_goes_whole(store: redis.Red
     assert _calls(store, "eval", "evalsha") == 3 + 1  # rights, the job alone, which are to be found, the tree
 
 
+@pytest.mark.usefixtures("steady")
 def test_children_in_a_long_list_are_found_by_reads(store: redis.Redis, operating: BullMQActions) -> None:
     _family(store, range(10_000, 10_200))
     result = operating.remove_children(JobRef(SHOP, b"1"))
