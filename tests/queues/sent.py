@@ -125,7 +125,7 @@ def watch(plan: Replay, **values: Any) -> Replay:
 
 def fates(plan: Replay) -> dict[str, str]:
     """What became of each job, as far as it is known."""
-    return dict(plan.jobs.values_list("job", "fate"))
+    return dict(plan.jobs.order_by("pk").values_list("job", "fate"))
 
 
 def in_memory(valkey: redis.Redis, jobs: Sequence[str], *, sent_ms: int | None = None, **values: Any) -> Replay:
