@@ -32,11 +32,9 @@ def decode_part(text: str, *, colon: bool = False) -> bytes:
     if text.startswith("~"):
         coded = text[1:].encode("ascii")
         raw = base64.b64decode(coded + b"=" * (-len(coded) % 4), altchars=b"-_", validate=True)
-    else:
-        raw = text.encode("ascii")
-    if encode_part(raw, colon=colon) != text:
-        raise ValueError("not in its canonical form")
-    return raw
+        if encode_part(raw, colon=colon) == text:
+            return raw
+    raise ValueError("not in its canonical form")
 
 
 def visible(raw: bytes) -> str:
